@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 
 import sfumato
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.f_privacy import FPrivacy
-from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import SeededRandomness
 
 ATTRIBUTES = {"OCC": "occupation", "EDU": "education"}

@@ -178,4 +178,5 @@ def _with_values(table: sfumato.Table) -> sfumato.Schema:
     """Return the schema of a table with its sensitive values declared too."""
     schema = table.schema
     domains = {**schema.domains, schema.sensitive[0]: list(table.sensitive.labels)}
-    return sfumato.Schema(quasi=schema.quasi, sensitive=schema.sensitive, types=schema.types, domains=domains)
+    given = sfumato.Schema(quasi=schema.quasi, sensitive=schema.sensitive, types=schema.types, domains=domains)
+    return sfumato.PrivBayes().close(given)

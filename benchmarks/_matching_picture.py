@@ -15,7 +15,7 @@ from benchmarks._charts import FAMILIES, titled, values
 from sfumato.charts import Chart, altair, save_picture
 from sfumato.charts.svg import colour
 from sfumato.papers.heterogeneous.costs import Costs
-from sfumato.papers.heterogeneous.scheme import Choices, Records, heterogeneous_records
+from sfumato.papers.heterogeneous.scheme import MatchedRecords, SchemeOptions, heterogeneous_records
 from sfumato.privacy import LDiversity
 from sfumato.randomness import SeededRandomness
 from sfumato.table.column import Kind
@@ -92,18 +92,18 @@ def draw_graph(path: Path) -> Path:
     return save_picture(titled(chart.properties(width=800, height=420), title, note), path, title=title)
 
 
-def _nine_records() -> Records:
+def _nine_records() -> MatchedRecords:
     """Return the records that the scheme makes of the nine people."""
     names = ("age", "hours", "diagnosis")
     frame = pa.table({name: [person[1 + k] for person in PEOPLE] for k, name in enumerate(names)})
     table = sfumato.Table.from_frame(frame, sfumato.Schema(quasi=names[:2], sensitive=names[2:]))
     bounds = LDiversity(3).bounds(table.sensitive.histogram())
     costs = Costs.of(table.quasi)
-    made = heterogeneous_records(table.quasi, table.sensitive.codes, bounds, costs, Choices(), random=SeededRandomness(3))
+    made = heterogeneous_records(table.quasi, table.sensitive.codes, bounds, costs, SchemeOptions(), random=SeededRandomness(3))
     return made.records
 
 
-def _repeated(records: Records) -> str:
+def _repeated(records: MatchedRecords) -> str:
     """Return the names of those for whom two of the linked records carry the same value."""
     record_of = np.repeat(np.arange(len(records.own)), np.diff(records.start))
     names = []
@@ -114,7 +114,7 @@ def _repeated(records: Records) -> str:
     return " and ".join(names)
 
 
-def _record(records: Records, r: int, place: float) -> dict[str, Any]:
+def _record(records: MatchedRecords, r: int, place: float) -> dict[str, Any]:
     linked = [PEOPLE[row] for row in records.matches[records.start[r] : records.start[r + 1]].tolist()]
     value = PEOPLE[int(records.carried[r])][3]
     ages, hours = [person[1] for person in linked], [person[2] for person in linked]
@@ -141,8 +141,8 @@ def _plans() -> list[_Plan]:
     for name, method in methods.items():
         release: Any = method.run(table, needed, random=1).release
         places = np.stack([np.asarray(column.values)[column.codes] for column in release.quasi], axis=1).astype(float)
-        groups = len(np.unique(release.bucket))
-        plans.append(_Plan(f"{name}: {groups} groups, GCP {gcp(release).value:.3f}", places, release.bucket))
+        groups = len(np.unique(release.group))
+        plans.append(_Plan(f"{name}: {groups} groups, GCP {gcp(release).value:.3f}", places, release.group))
     return plans
 
 

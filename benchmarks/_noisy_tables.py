@@ -17,12 +17,12 @@ from sfumato import Table
 from sfumato.arrays import Array
 from sfumato.query.rows import RowIndex
 from sfumato.query.workload import exact_pieces, vocabulary_of
-from sfumato.utility.query_error import Asked
+from sfumato.utility.query_error import TrueAnswers
 
 ROUNDS = 6
 
 
-def noisy_tables_error(table: Table, asked: Asked, chances: Array) -> float:
+def noisy_tables_error(table: Table, asked: TrueAnswers, chances: Array) -> float:
     """Return the median relative error of these chances of every person, divided by that of independence."""
     vocabulary, index = vocabulary_of(table), RowIndex.of(table.quasi, table.rows)
     answers = np.zeros(len(asked.queries))

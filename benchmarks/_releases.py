@@ -46,7 +46,7 @@ def people_of(frame: pa.Table, secret: str) -> sfumato.Table:
     return sfumato.Table.from_frame(frame.select([*quasi, secret]), schema)
 
 
-def released(own: sfumato.Table, frame: pa.Table, basis: str, bound: str) -> sfumato.Release:
+def released(own: sfumato.Table, frame: pa.Table, basis: str, bound: str, *, random: int = 1) -> sfumato.Release:
     """Return boxes of a basis, or matched groups, with a bound (8f+0.02 or 1/5); noisy boxes declare the table's own shares."""
     against = AGAINST[basis]
     requirement: Requirement = (
@@ -57,7 +57,7 @@ def released(own: sfumato.Table, frame: pa.Table, basis: str, bound: str) -> sfu
         method = sfumato.NoisyBoxes(shares=shares, otherwise=next(iter(shares)))
         names = [*(column.name for column in own.quasi), *own.sensitive.domain.names]
         closed = sfumato.Table.from_frame(frame.select(names), method.close(own.schema))
-        return method.run(closed, requirement, random=1).release
+        return method.run(closed, requirement, random=random).release
     if basis == "matched":
-        return sfumato.NearGroups(form="buckets").run(own, requirement, random=1).release
-    return sfumato.Boxes(patience=0 if basis == "safe" else None).run(own, requirement, random=1).release
+        return sfumato.NearGroups(form="buckets").run(own, requirement, random=random).release
+    return sfumato.Boxes(patience=0 if basis == "safe" else None).run(own, requirement, random=random).release

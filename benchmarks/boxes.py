@@ -41,7 +41,7 @@ from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Kind
 from sfumato.table.generators import census
 from sfumato.utility import WorkloadError, gcp
-from sfumato.utility.query_error import Asked, asked_of, error_of
+from sfumato.utility.query_error import TrueAnswers, asked_of, error_of
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
 CATEGORIES = ("gender", "marital", "race", "workclass", "country")
@@ -156,7 +156,7 @@ def _show_differential(show: Show, tables: Sequence[sfumato.Table], queries: int
     show.table(f"Differential privacy: {tables[0].rows:,} people, noisy tables, quasi counts exact", ["noise", "error"], lines)
 
 
-def _asked(table: sfumato.Table, queries: int, seed: int) -> dict[str, Asked]:
+def _asked(table: sfumato.Table, queries: int, seed: int) -> dict[str, TrueAnswers]:
     drawn = anatomy_workload(table, queries=queries, seed=seed), range_workload(table, queries=queries, seed=seed)
     return {name: asked_of(table, workload) for name, workload in zip(WORKLOADS, drawn, strict=True)}
 
@@ -184,7 +184,9 @@ def _study(
     return found
 
 
-def _release(table: sfumato.Table, requirement: Requirement, method: Method, asked: Mapping[str, Asked], seed: int) -> Found:
+def _release(
+    table: sfumato.Table, requirement: Requirement, method: Method, asked: Mapping[str, TrueAnswers], seed: int
+) -> Found:
     start = time.perf_counter()
     result = sfumato.publication(table, requirement, method=method, random=seed)
     seconds = time.perf_counter() - start

@@ -133,9 +133,9 @@ def _outcomes(codes: Integers, values: int) -> list[Flags]:
 def _shuffled(release: Any, random: Randomness) -> Integers:
     """Return the values of every box dealt at random to its people, noisy counts as near as can be."""
     shares = np.zeros((len(release.sizes), len(release.domain)))
-    np.add.at(shares, (release.st_bucket, release.st_value), np.maximum(release.st_count, 0))
-    out = np.zeros(len(release.bucket), np.int64)
-    order = np.argsort(release.bucket, kind="stable")
+    np.add.at(shares, (release.st_group, release.st_value), np.maximum(release.st_count, 0))
+    out = np.zeros(len(release.group), np.int64)
+    order = np.argsort(release.group, kind="stable")
     first = 0
     for b, size in enumerate(release.sizes):
         total = np.cumsum(shares[b]) / max(shares[b].sum(), 1.0) * size

@@ -167,7 +167,7 @@ def _show(show: Show, title: str, release: sfumato.Release, asked: dict[str, tup
         "default",
         "mostly prior",
     ]
-    show.table(f"{title}, {engine.index.buckets} boxes", columns, rows)
+    show.table(f"{title}, {engine.index.groups} boxes", columns, rows)
     show.note(
         f"- learning: {adding - start:.1f} s the adding model, {learned - adding:.1f} s the multiplying one (processor time)"
     )
@@ -183,18 +183,17 @@ def _asked(release: sfumato.Release, queries: list[Query], estimator: Any) -> Fl
 
 def _adding(engine: Any, queries: list[Query]) -> Floats:
     """Return what the additive model alone says, with its own interval."""
-    index, words = engine.index, engine.vocabulary.for_terms("published")
+    words = engine.vocabulary.for_terms("published")
     rows = []
     for query in queries:
         low = high = middle = error = 0.0
         for piece in compile_condition(query.condition, words).pieces:
-            found, people = index.table.find(piece.rows)
-            hits = index.count(found, people)
-            value, variance, least, most, _ = index.weigh(hits, piece.values)
-            if least != most:
-                shift, more = engine.trend.estimate(piece, found, people, hits)
-                value, error = value + shift, error + math.sqrt(max(0.0, variance + more))
-            middle, low, high = middle + value, low + least, high + most
+            asked = engine.asked(piece)
+            value, known = asked.uniform.value, asked.uniform
+            if not known.certain:
+                found = engine.trend.estimate(asked)
+                value, error = found.value, error + math.sqrt(max(0.0, found.variance))
+            middle, low, high = middle + value, low + known.least, high + known.most
         reach = LIKELY * error
         inside = min(max(middle, low), high)
         rows.append([inside, min(max(low, middle - reach), inside), max(min(high, middle + reach), inside)])

@@ -197,18 +197,8 @@ def _of_number(data: pa.Table, schema: sfumato.Schema, own: sfumato.Table, many:
         gap = float(middle[one[1]].mean() - middle[other[1]].mean())
         made.append(("differences of averages", _difference(one[0], other[0], f'AVG("{numbers}")'), gap))
         original = float(data[numbers].to_numpy()[inside].mean())
-        made.append(("averages, by edges, of the originals", _edges(f'SELECT AVG("{numbers}") WHERE {text}'), original))
+        made.append(("averages of the originals", _count(f'SELECT AVG("{numbers}") WHERE {text}'), original))
     return made
-
-
-def _edges(sql: str) -> Callable[[sfumato.Release], Estimate]:
-    from dataclasses import replace
-
-    def asked(release: sfumato.Release) -> Estimate:
-        found = _count(sql)(release)
-        return found if found.low is None or found.edges is None else replace(found, low=found.edges[0], high=found.edges[1])
-
-    return asked
 
 
 def _show(show: Show, title: str, release: sfumato.Release, asked: list[Made]) -> None:

@@ -71,7 +71,7 @@ def _line(method: Method, table: sfumato.Table, needed: Requirement) -> tuple[li
     begin = time.process_time()
     release = method.run(table, needed, random=1).release
     seconds = time.process_time() - begin
-    sizes = release.sizes  # type: ignore[attr-defined]
+    sizes = release.sizes
     loss = gcp(release).value
     return [len(sizes), int(sizes.min()), int(sizes.max()), loss, seconds], loss, seconds
 

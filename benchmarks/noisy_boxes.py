@@ -130,7 +130,8 @@ def _errors(show: Show, name: str, asked: Sequence[Asked]) -> None:
             rows.append([f"{bound}{', joined' if joined else ''}", epsilon, round(floor), round(groups), *_spread(found)])
         found = []
         for seed, one in enumerate(asked, 1):
-            gamma = Fraction(sfumato.NoisyBoxes(**one.declared()).odds(one.table, requirement))
+            noisy_boxes = sfumato.NoisyBoxes(**one.declared())
+            gamma = Fraction(noisy_boxes.odds_bound(requirement, noisy_boxes.bounds(one.table, requirement)))
             small: Method = sfumato.SmallDomain(parameters="declared", amplification=gamma, **one.declared())
             release = small.run(one.table, requirement, random=seed).release
             found.append([*one.errors(release, "paper")[0], *one.errors(release, None)[0]])
@@ -163,7 +164,8 @@ def _floors(show: Show, name: str, one: Asked) -> None:
     rows: list[list[Cell]] = []
     for bound in ("8f+0.02", "2f+0.02", "1/10"):
         usual = sfumato.NoisyBoxes(**one.declared())
-        rule = usual.floor_for(usual.odds(one.table, REQUIREMENTS[bound]), one.table.rows)
+        asked = REQUIREMENTS[bound]
+        rule = usual.floor_for(usual.odds_bound(asked, usual.bounds(one.table, asked)), one.table.rows)
         for times in (0.5, 1, 2):
             floor = round(rule * times)
             made = sfumato.NoisyBoxes(floor=floor, merge=False, **one.declared()).run(one.table, REQUIREMENTS[bound], random=1)

@@ -47,7 +47,7 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
                 rows += [[draw, *row] for row in _classes(own, release, engine, asked)]
             columns = ["draw", "questions", "number", "independence", "paper", "single questions", "default", "coverage"]
             show.table(f"{name}, {type(method).__name__}, {requirement.rho1} to {requirement.rho2}", columns, rows)
-            told = "tells too little for intervals" if engine.rates.vague else "shows intervals"
+            told = "tells too little for intervals" if engine.rates.too_noisy else "shows intervals"
             show.note(f"- {engine.slots.parts} parts; the release {told}; learning took {learned:.1f} s of processor time")
 
 
@@ -66,7 +66,7 @@ def _classes(
             (piece,) = compile_condition(query.condition, words).pieces
             shown = engine.find(piece.rows)
             alone.append(float(shown.sum()) * float(share[piece.values].sum()))
-            single.append(max(0.0, engine.rates.estimate(shown, piece.values)[0]))
+            single.append(max(0.0, engine.rates.count(shown, piece.values)[0]))
         answers: list[Any] = count_many(release, queries)
         papers: list[Any] = count_many(release, queries, estimator="paper")
         value, error = (np.array([getattr(one, name) for one in answers]) for name in ("value", "std_error"))

@@ -77,7 +77,7 @@ def draw(place: Path, rows: int) -> None:
 def take(step: str, data: Path, out: Path, memory: str) -> None:
     """Take one step in this process."""
     import sfumato as sf
-    from sfumato.scale.engine import Limits
+    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.verb import audit_directory, publish_source
 
     if step == "memory":
@@ -86,12 +86,12 @@ def take(step: str, data: Path, out: Path, memory: str) -> None:
     elif step == "spark":
         session = cluster()
         source = session.read.parquet(str(data.absolute()))
-        publish_source(source, schema(), requirement(), out / "spark", random=1, limits=Limits.of(memory))
+        publish_source(source, schema(), requirement(), out / "spark", random=1, limits=ResourceLimits.of(memory))
         session.stop()
     elif step == "duckdb":
-        publish_source(data, schema(), requirement(), out / "duckdb", random=1, limits=Limits.of(memory))
+        publish_source(data, schema(), requirement(), out / "duckdb", random=1, limits=ResourceLimits.of(memory))
     elif step == "audit":
-        assert audit_directory(out / "duckdb", data, schema(), limits=Limits.of(memory))[0].holds
+        assert audit_directory(out / "duckdb", data, schema(), limits=ResourceLimits.of(memory))[0].holds
     else:
         release = sf.Release.load(out / "duckdb")
         for k in range(100):

@@ -109,8 +109,9 @@ def _tables(data: pa.Table, rows: pa.Array, sensitive: str) -> tuple[sfumato.Tab
     values = [str(value) for value in seen[sensitive]]
     frame = data.take(rows).replace_schema_metadata(None)
     given = {"quasi": quasi, "sensitive": [sensitive], "types": types, "missing": missing}
+    declared = sfumato.Schema(**given, domains={**domains, sensitive: values})  # type: ignore[arg-type]
     return (
-        sfumato.Table.from_frame(frame, sfumato.Schema(**given, domains={**domains, sensitive: values})),  # type: ignore[arg-type]
+        sfumato.Table.from_frame(frame, sfumato.PrivBayes().close(declared)),
         sfumato.Table.from_frame(
             frame,
             sfumato.Schema(**given, domains=domains, closed={"values": values, "otherwise": values[0]}),  # type: ignore[arg-type]

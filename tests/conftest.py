@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import os
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
@@ -19,6 +20,12 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
 settings.load_profile(PROFILE)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell lets jobs in the background ignore ctrl-C; some tests send it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the files of slow.txt, in its order: what takes longest is not left to one processor at the end."""
+    slow = {name: place for place, name in enumerate(Path(__file__).with_name("slow.txt").read_text().split())}
+    items.sort(key=lambda item: slow.get(item.nodeid.split("::")[0], len(slow)))
 
 
 class Keys:
@@ -58,12 +65,22 @@ def pytest_runtest_call(item):
 
 @pytest.fixture(autouse=True, scope="session")
 def own_home(tmp_path_factory):
-    """Let tests, and the commands they start, keep receipts and what they learned in directories of their own."""
+    """Let tests, and the commands they start, keep what they learned in a directory of their own."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_DATA_HOME", str(home / "data"))
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         yield home
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_register(tmp_path_factory):
+    """Let every file of tests begin with an empty register: which other files the same worker runs before is chance.
+
+    A release that another file published of people much alike would count against a budget.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("register")))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,9 +1,13 @@
 """Compiled code is kept, is never older than any kernel in it, and whoever waits for it is told."""
 
+import hashlib
 import os
+import pickle
+import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato import _jit
 from sfumato.progress import COMPILING, compiling, listening
 
 CALLER = """from sfumato._jit import njit
@@ -41,7 +46,7 @@ def package(tmp_path: Path) -> Path:
     """The part of the package that compiles, with two kernels in two files."""
     copy = tmp_path / "sfumato"
     copy.mkdir()
-    for name in ("__init__.py", "_jit.py", "progress.py"):
+    for name in ("__init__.py", "_jit.py", "places.py", "progress.py"):
         shutil.copy(Path(sfumato.__file__).parent / name, copy)
     (copy / "_own_kernels.py").write_text(CALLER)
     (copy / "_other_kernels.py").write_text(CALLEE.format(1))
@@ -61,6 +66,111 @@ def test_compiled_code_is_kept_until_a_kernel_of_another_file_changes(package: P
     (package / "_other_kernels.py").write_text(CALLEE.format(2))
     assert asked(package, **place) == ["asking|0.25", TOLD, "6 9.0"]
     assert asked(package, **place) == ["asking|0.25", "6 9.0"]
+
+
+class Caller:
+    """Loads a file with a kernel anew, as another process would, and calls it."""
+
+    def __init__(self, home: Path, patch: pytest.MonkeyPatch, errors: pytest.CaptureFixture[str]) -> None:
+        self.source, self.place, self.patch, self.errors = home / "alone_kernels.py", home / "kept", patch, errors
+        self.source.write_text("from sfumato._jit import njit\n" + CALLEE.split("\n", 1)[1].format(1))
+        self.names("SFUMATO_CACHE", self.place)
+
+    def names(self, variable: str, place: Path | str) -> None:
+        for one in ("SFUMATO_CACHE", "NUMBA_CACHE_DIR"):
+            self.patch.setenv(one, str(place) if one == variable else "")
+
+    def __call__(self) -> tuple[bool, str]:
+        """Return whether code was compiled for it, and what was said."""
+        _jit._stated_place.cache_clear()
+        _jit._told.clear()
+        told: list[str] = []
+        with listening(lambda stage, done: told.append(stage)):
+            assert runpy.run_path(str(self.source))["amount"](1) == 2
+        return told == [COMPILING], self.errors.readouterr().err
+
+    def kept(self, ending: str) -> Path:
+        (found,) = self.place.rglob(f"*{ending}")
+        return found
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Caller]:
+    yield Caller(tmp_path, monkeypatch, capsys)
+    _jit._stated_place.cache_clear()
+
+
+def give_away(path: Path) -> None:
+    if os.getuid():
+        pytest.skip("only root can give a file away")
+    os.chown(path, 65534, 65534)
+
+
+COMPILED, KEPT = (True, ""), (False, "")
+
+
+@pytest.mark.parametrize("variable", ["SFUMATO_CACHE", "NUMBA_CACHE_DIR"])
+@pytest.mark.parametrize("how", ["open to a group", "open to all", "of another user"])
+def test_a_directory_that_others_can_write_is_refused_in_a_sentence(call: Caller, variable: str, how: str) -> None:
+    call.names(variable, call.place)
+    assert call() == COMPILED
+    before = call.kept(".nbi").read_bytes()
+    give_away(call.place) if how == "of another user" else call.place.chmod(0o770 if how == "open to a group" else 0o707)
+    compiled, said = call()
+    assert compiled
+    assert said.startswith(f"note: {variable}: others can write to {call.place}, and could let you run code of theirs")
+    assert said.count("\n") == 1
+    assert call.kept(".nbi").read_bytes() == before
+
+
+class _Ran:
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("code of somebody else was run",)
+
+
+@pytest.mark.parametrize("whose", ["open to others", "of another user"])
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_a_file_that_others_could_have_written_is_not_run_but_made_again(call: Caller, ending: str, whose: str) -> None:
+    assert call() == COMPILED
+    path = call.kept(ending)
+    content = pickle.dumps(_Ran())
+    path.write_bytes(content + hashlib.sha256(content).digest())
+    give_away(path) if whose == "of another user" else path.chmod(0o666)
+    compiled, said = call()
+    assert compiled
+    assert "it is made again" in said
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert call() == KEPT
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "bit", "text"])
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_damaged_code_is_compiled_once_more_with_a_word(call: Caller, ending: str, how: str) -> None:
+    assert call() == COMPILED
+    path = call.kept(ending)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes({"cut": bytes(data[:-20]), "empty": b"", "bit": bytes(data), "text": b"nothing of the kind"}[how])
+    told = f"note: compiled code in {path.parent} was damaged, or others could write to it; it is made again\n"
+    assert call() == (True, told)
+    assert call() == KEPT
+
+
+def test_where_others_can_write_beside_the_source_code_is_kept_in_the_users_cache(
+    call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__").chmod(0o777)
+    call.names("SFUMATO_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before = os.umask(0o002)  # as where every user has a group of her own
+    try:
+        assert call() == COMPILED
+        assert call() == KEPT
+    finally:
+        os.umask(before)
+    assert not list((tmp_path / "__pycache__").iterdir())
+    assert list((tmp_path / "cache" / "sfumato" / "compiled").rglob("*.nbi"))
 
 
 def test_compiling_is_told_once_a_stage_to_the_innermost_who_listens() -> None:
@@ -90,7 +200,6 @@ def test_publishing_tells_of_kernels_that_are_compiled_for_it(monkeypatch: pytes
 
 
 def test_borrowed_arrays_are_written_and_keep_their_owner() -> None:
-    from sfumato import _jit
     from sfumato.groups.near._anneal_kernels import borrowed
 
     class Pair(NamedTuple):

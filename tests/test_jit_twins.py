@@ -66,6 +66,11 @@ def test_codes_are_packed_and_unpacked_alike(count, width):
     codes = COINS.integers(0, 1 << width, count).astype(np.int32)
     size = (count * width + 7) // 8
     same(_parquet_kernels.pack, codes, width, np.zeros(size, np.uint8))
+    written, back = np.zeros(size, np.uint8), np.zeros(count, np.int32)
+    _parquet_kernels.pack._plain(codes, width, written)
+    _parquet_kernels.unpack._made(written, width, back)
+    assert back.tolist() == codes.tolist()
+    assert int.from_bytes(written.tobytes(), "little") == sum(int(code) << place * width for place, code in enumerate(codes))
     packed = COINS.integers(0, 256, size).astype(np.uint8)
     for given in (packed, packed[: size // 2]):
         same(_parquet_kernels.unpack, given, width, np.zeros(count, np.int32))
@@ -125,7 +130,7 @@ def test_questions_are_answered_alike():
         (one, left), (other, right) = both(_kernels.keep_rows, codes, accepted, rows, people, start)
         assert one == other
         assert left[2][:one].tolist() == right[2][:one].tolist()
-    same(_kernels.count_by_bucket, bucket, rows, 20, np.zeros(0, np.int64), np.zeros(buckets, np.int64))
+    same(_kernels.count_by_group, bucket, rows, 20, np.zeros(0, np.int64), np.zeros(buckets, np.int64))
     same(_kernels.wanted_by_bucket, wanted, st_start, st_value, st_count, np.zeros(buckets, np.int64))
     for hits in (sizes // 2, np.zeros(buckets, np.int64), sizes.astype(np.int64)):
         same(_kernels.one_piece, hits, wanted, shown, st_start, st_value, st_count, np.zeros(values))
@@ -135,7 +140,7 @@ def test_questions_are_answered_alike():
     hits = np.minimum(np.bincount(bucket[:20], minlength=buckets), sizes)
     for times in (np.zeros(0, np.int64), COINS.integers(1, 9, people)):
         same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, joint)
-    same(_kernels.count_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
+    same(_kernels.count_by_group, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
     same(_trend_kernels.take_expected, hits, sizes, COINS.normal(size=(buckets, 5)), COINS.normal(size=5))
 
 
@@ -145,7 +150,14 @@ def test_the_sums_of_blind_buckets_are_alike():
     f, pf, prior = COINS.normal(size=(values, axes)), COINS.normal(size=(values, axes)), np.eye(values)
     x, weights = COINS.normal(size=values), np.array([0.2, 0.3, 0.5])
     same(_kernels.times, f, t)
+    assert _kernels.times._made(f, t) == pytest.approx([sum(f[i, j] * t[j] for j in range(axes)) for i in range(values)])
     same(_kernels.weigh, t, 0.2, grid, mu, 2.0)
+    likely = [
+        np.prod([np.exp(-t * t / (2 * v)) / np.sqrt(v) for t, v in zip(t, 0.2 / (1 + r) * (1 + r * mu), strict=True)])
+        * np.sqrt(0.2 / (1 + r) * (1 + r * 2.0))
+        for r in grid
+    ]
+    assert _kernels.weigh._made(t, 0.2, grid, mu, 2.0) == pytest.approx(np.array(likely) / sum(likely))
     same(_kernels.deviations, t, weights, grid, mu, f, pf, np.ones(values))
     same(_kernels.functional, t, x, 0.2, weights, grid, mu, np.ascontiguousarray(f.T), np.ascontiguousarray(pf.T), prior)
 
@@ -228,9 +240,10 @@ def test_the_multiplying_model_answers_alike(people):
     for many in (0, 1, 40, 3_000):
         rows = COINS.permutation(release.rows).astype(np.int32)
         wanted = COINS.random(inside.index.values) < 0.5
-        given = rows, many, inside.index.table.each, inside.index.count(rows, many), inside.sizes, inside.asked, inside.joint
+        hits = inside.index.count(rows, many)
+        asked_of = _softmax_kernels.AskedPeople(rows, many, inside.index.table.each, hits, inside.sizes)
         one, other = (
-            function(*given, wanted, inside.goals, inside.packed)
+            function(asked_of, inside.asked, inside.joint, wanted, inside.goals, inside.packed)
             for function in (_softmax_kernels.ask._made, _softmax_kernels.ask._plain)
         )
         for a, b in zip(one, other, strict=True):

@@ -21,7 +21,7 @@ def blocks(language):
 def place(tmp_path_factory):
     """A directory in which the README's shell commands were run one after the other."""
     folder = tmp_path_factory.mktemp("readme")
-    lines = [line for line in blocks("sh")[0].splitlines() if line.startswith("sfumato")]
+    lines = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("sfumato")]
     assert [shlex.split(line, comments=True) for line in lines] == [shlex.split(line) for line in WALK]
     for line in lines:
         command = [sys.executable, "-m", "sfumato", *shlex.split(line, comments=True)[1:]]

@@ -15,7 +15,7 @@ from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.errors import Infeasible
 from sfumato.groups.settings.plan import STRATEGIES, plan
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 ANATOMY = "Anatomy (no such release)"
 SLIGHTLY = 1.1
@@ -49,7 +49,7 @@ def measure(*, people: int, thetas: Sequence[int]) -> Rows:
 def anatomy_loss(given: Bounds) -> int:
     """Return the loss of buckets of ℓ and ℓ + 1 people, whether they exist or not."""
     size = max(given.needs)
-    groups, rest = divmod(given.total, size)
+    groups, rest = divmod(given.people, size)
     return (groups - rest) * (size - 1) ** 2 + rest * size**2
 
 

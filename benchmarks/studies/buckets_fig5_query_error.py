@@ -19,7 +19,7 @@ from sfumato.charts import Chart
 from sfumato.errors import Infeasible
 from sfumato.groups.settings.feasible import Strategy
 from sfumato.query import Estimator, anatomy_workload
-from sfumato.utility.query_error import Asked, asked_of, error_of
+from sfumato.utility.query_error import TrueAnswers, asked_of, error_of
 
 LINEUP: tuple[tuple[str, Strategy, Estimator], ...] = (
     ("two-size", "two-size", "paper"),
@@ -44,7 +44,7 @@ def measure(*, people: int, queries: int, thetas: Sequence[int], attributes: Seq
 
 
 @lru_cache(maxsize=1)
-def _asked(attribute: str, people: int, queries: int) -> Asked:
+def _asked(attribute: str, people: int, queries: int) -> TrueAnswers:
     data = table(attribute, people)
     return asked_of(data, anatomy_workload(data, queries=queries, seed=SEED))
 

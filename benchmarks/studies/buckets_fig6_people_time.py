@@ -18,11 +18,11 @@ from sfumato.charts import Chart
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
-from sfumato.groups.settings.two_size import SEARCHES, Search, best_two_size
-from sfumato.privacy.requirement import Bounds
+from sfumato.groups.settings.two_size import SEARCHES, SizeSearch, best_two_size
+from sfumato.privacy.bounds import Bounds
 
-REPEATS: dict[Search, int] = {"none": 2, "loss": 5, "full": 20}
-NAMES: dict[Search, str] = {"none": "no pruning", "loss": "loss pruning", "full": "full pruning"}
+REPEATS: dict[SizeSearch, int] = {"none": 2, "loss": 5, "full": 20}
+NAMES: dict[SizeSearch, str] = {"none": "no pruning", "loss": "loss pruning", "full": "full pruning"}
 OPTIMAL = "optimal, all sizes"
 THETA = 8
 
@@ -51,7 +51,7 @@ def compiled() -> None:
         two_size(small, search)
 
 
-def two_size(given: Bounds, search: Search) -> tuple[float, Setting | None]:
+def two_size(given: Bounds, search: SizeSearch) -> tuple[float, Setting | None]:
     """Return the seconds that a search takes, and what it finds."""
     problem = Problem.of(given, max_size=MAX_SIZE)
     return least_seconds(REPEATS[search], lambda: best_two_size(problem, search=search))

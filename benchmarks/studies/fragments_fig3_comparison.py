@@ -52,7 +52,7 @@ def measure(*, people: int, queries: int, grouped: int, l: int) -> Rows:
                 "technique": name,
                 "mean presence": float(presence.mean()),
                 "over α": float((presence > float(ALPHA) + 1e-12).mean()),
-                "association": float(release.beliefs(members).max()),
+                "association": float(release.mean_beliefs(members).max()),
                 "β": 1 / l,
                 "mean error": error.mean,
                 "median error": error.median,

@@ -16,7 +16,7 @@ from benchmarks.studies._draw import lines
 from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.papers.heterogeneous.costs import Costs
-from sfumato.papers.heterogeneous.scheme import Choices, heterogeneous_records
+from sfumato.papers.heterogeneous.scheme import SchemeOptions, heterogeneous_records
 from sfumato.privacy import LDiversity
 from sfumato.randomness import SeededRandomness
 
@@ -29,7 +29,7 @@ def measure(*, people: int, parts: Sequence[int], ell: int) -> Rows:
     most = numba.get_num_threads()
     rows = []
     for part in (parts[0], *parts):  # the first one twice: kernels are compiled
-        choices = Choices(partition=part, partitions="separate")
+        choices = SchemeOptions(partition=part, partitions="separate")
         for threads in sorted({1, most}):
             numba.set_num_threads(threads)
             start = time.perf_counter()

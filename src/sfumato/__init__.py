@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _NAMES = {
-    "sfumato.api": "audit draft publication publish",
+    "sfumato.api": "audit compare draft explain publication publish",
     "sfumato.attacks": "AttackResult attack",
     "sfumato.auditor": "Audit",
-    "sfumato.compare": "compare",
-    "sfumato.errors": "ClaimBroken FormatError Infeasible InputError NotProvable OutputError PolicyError QueryError SfumatoError",
-    "sfumato.explain": "Explanation explain",
+    "sfumato.errors": (
+        "ClaimBroken FormatError Infeasible InputError NotProvable OutputError PolicyError PublicationWarning QueryError "
+        "SfumatoError"
+    ),
+    "sfumato.explanation": "Explanation",
     "sfumato.methods": (
         "Ambiguity Anatomy Boxes BuReL BuReLPerturbation Decoys Heterogeneous Mondrian MultiSize NearGroups NoisyBoxes "
         "NoisyTables PriView PrivBayes Publication Ring SmallDomain UniformPerturbation"
@@ -27,7 +29,7 @@ _NAMES = {
     "sfumato.query.rubin": "combine",
     "sfumato.release": "Release",
     "sfumato.release.manifest": "Claim",
-    "sfumato.report": "report",
+    "sfumato.reports": "report",
     "sfumato.table": "Database Hierarchy People Schema Table",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
@@ -44,10 +46,11 @@ if TYPE_CHECKING:
         NotProvable,
         OutputError,
         PolicyError,
+        PublicationWarning,
         QueryError,
         SfumatoError,
     )
-    from sfumato.explain import Explanation
+    from sfumato.explanation import Explanation
     from sfumato.methods import (
         Ambiguity,
         Anatomy,
@@ -74,7 +77,7 @@ if TYPE_CHECKING:
     from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
-    from sfumato.report import report
+    from sfumato.reports import report
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
@@ -115,6 +118,7 @@ __all__ = [
     "PriView",
     "PrivBayes",
     "Publication",
+    "PublicationWarning",
     "Query",
     "QueryError",
     "Release",
@@ -139,8 +143,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        home = import_module(_HOMES[name])
-        return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)  # a package that is the verb itself
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 

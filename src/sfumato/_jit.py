@@ -1,7 +1,10 @@
 """The one place where kernels are compiled, and where their compiled code is kept.
 
-That is `SFUMATO_CACHE` if it is set, else beside the source or in the user's cache, as numba does; where none of these can be
-written, compiled code is kept in memory for as long as the process runs.
+That is `SFUMATO_CACHE` (or numba's own `NUMBA_CACHE_DIR`) if it is set, else beside the source or in the user's cache; where none
+of these can be written, compiled code is kept in memory for as long as the process runs.
+
+Kept code is unpickled and run. So it is read only from files that nobody but this user could have written, in a directory where
+nobody else can put or rename any, and only if it is whole: each file ends in a digest. Any other is made again, with a word.
 
 numba looks for changes in the file of a function only, but kernels of other files are compiled into it. So kept code is good for
 one state of all kernels: those of the package are in files named `_…kernel….py`, and a change in any of them is seen.
@@ -16,14 +19,18 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import os
+import pickle
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
+from sfumato.places import is_own, private_directory, user_cache
 from sfumato.progress import compiling
 
 _FOR_KERNELS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -33,12 +40,10 @@ FEW = 200
 SHORT = 200_000
 """After so many numbers, over all calls of one kernel, its twin in numpy has cost more than a tenth of compiling it."""
 
-if place := os.environ.get("SFUMATO_CACHE"):
-    place = os.path.abspath(place)
-    os.environ["NUMBA_CACHE_DIR"] = place
+DIGEST = hashlib.sha256().digest_size
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_noted: list[str] = []
+_told: set[str] = set()
 _lock = threading.RLock()
 
 
@@ -110,16 +115,20 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     numba = _numba()
     if function.__globals__.get("prange") is prange:
         function.__globals__["prange"] = numba.prange
+    in_memory = numba.njit(**{**options, "cache": False})
+    if not options.get("cache") or _stated_place() == "":
+        return in_memory(function)
     try:
-        made = numba.njit(**options)(function)
-        if options.get("cache") and made is not function:  # numba may have been told to compile nothing
-            _stamp(made)
-        return made
+        with _cache_directory(_stated_place() or numba.config.CACHE_DIR):
+            made = numba.njit(**options)(function)
+        if made is function:  # numba was told to compile nothing
+            return made
+        return made if _kept(made) else in_memory(function)
     except (RuntimeError, AttributeError) as error:
-        if not options.get("cache") or (isinstance(error, RuntimeError) and "cannot cache" not in str(error)):
+        if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
             raise
-        _tell_once()
-        return numba.njit(**{**options, "cache": False})(function)
+        _tell_once(_IN_MEMORY)
+        return in_memory(function)
 
 
 @functools.cache
@@ -135,15 +144,127 @@ def _numba() -> Any:
             pass
 
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
-    if place:
-        setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
     return numba
 
 
-def _stamp(made: Any) -> None:
-    """Let kept code of this function be out of date when any kernel has changed; `AttributeError` if numba keeps it otherwise."""
-    file = made._cache._cache_file
-    file._source_stamp = (file._source_stamp, _state_of_kernels())
+@functools.cache
+def _stated_place() -> str | None:
+    """Return the directory that the user names for compiled code; None where none is named, "" for one that is refused."""
+    for variable in ("SFUMATO_CACHE", "NUMBA_CACHE_DIR"):
+        if stated := os.environ.get(variable):
+            place = Path(os.path.realpath(stated))
+            if private_directory(place) is None:
+                return str(place)  # numba finds that it cannot write there, and says so
+            if is_own(place):
+                return str(place)
+            _tell_once(
+                f"note: {variable}: others can write to {place}, and could let you run code of theirs; compiled code is kept in "
+                "memory only. To start faster, name a directory of your own (chmod 700)\n"
+            )
+            return ""
+    return None
+
+
+def _kept(made: Any) -> bool:
+    """Let a kernel's code be kept where nobody else can write, and be out of date when any kernel has changed.
+
+    False if there is no such place; `AttributeError` if this numba keeps code in another way.
+    """
+    named = Path(_stated_place() or os.devnull)
+    path = Path(made._cache._cache_path)
+    if path.parent != named and not is_own(path):
+        # Others can write beside the source, as where a group keeps an installation: the user's own cache instead.
+        home = user_cache()
+        place = private_directory(None if home is None else home / "compiled")
+        if place is not None and is_own(place):
+            with _cache_directory(str(place)):
+                made.enable_caching()
+            named, path = place, Path(made._cache._cache_path)
+    if path.parent == named and not is_own(path):
+        with suppress(OSError):
+            path.chmod(0o700)  # numba makes it as open as the umask says
+    if not is_own(path):
+        _tell_once(_IN_MEMORY)
+        return False
+    stamp = (made._cache._cache_file._source_stamp, _state_of_kernels())
+    made._cache._cache_file = _checked_file()(str(path), made._cache._impl.filename_base, stamp)
+    return True
+
+
+@contextmanager
+def _cache_directory(place: str) -> Iterator[None]:
+    """Let numba keep there the code of what is decorated meanwhile: ours alone, not that of other packages."""
+    config = _numba().config
+    before, config.CACHE_DIR = config.CACHE_DIR, place
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+@functools.cache
+def _checked_file() -> Any:
+    """Return numba's class of files of kept code, which here are the user's own, open to nobody else, and end in a digest."""
+    from numba.core import caching
+
+    files: Any = caching.IndexDataCacheFile
+
+    class Checked(files):  # type: ignore[misc]
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self._version: str = f"{_numba().__version__} with digests"
+
+        def _load_index(self) -> Any:
+            try:
+                stream = io.BytesIO(_own_bytes(self._index_path))
+                if pickle.load(stream) != self._version:
+                    return {}
+                stamp, overloads = pickle.loads(_whole(stream.read()))
+            except FileNotFoundError:
+                return {}
+            except Exception:  # whatever damaged bytes may raise
+                _made_again(self._cache_path)
+                return {}
+            return overloads if stamp == self._source_stamp else {}
+
+        def _load_data(self, name: str) -> Any:
+            try:
+                return pickle.loads(_whole(_own_bytes(self._data_path(name))))
+            except FileNotFoundError:
+                raise
+            except Exception:
+                _made_again(self._cache_path)
+                raise OSError("damaged") from None  # numba compiles it, and keeps that instead
+
+        def _dump(self, obj: Any) -> bytes:
+            content: bytes = super()._dump(obj)
+            return content + hashlib.sha256(content).digest()
+
+        @contextmanager
+        def _open_for_write(self, filepath: str) -> Iterator[Any]:
+            with super()._open_for_write(filepath) as stream:
+                os.chmod(stream.name, 0o600)
+                yield stream
+
+    return Checked
+
+
+def _own_bytes(path: str) -> bytes:
+    """Return what is in a file that nobody but this user could have written: of the open file, which nobody can exchange."""
+    with open(path, "rb") as stream:
+        if not is_own(stream.fileno()):
+            raise ValueError("others can write to it")
+        return stream.read()
+
+
+def _whole(content: bytes) -> bytes:
+    if hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:
+        raise ValueError("damaged")
+    return content[:-DIGEST]
+
+
+def _made_again(place: str) -> None:
+    _tell_once(f"note: compiled code in {place} was damaged, or others could write to it; it is made again\n")
 
 
 @functools.cache
@@ -158,9 +279,10 @@ def _state_of_kernels() -> str:
     return digest.hexdigest()
 
 
-def _tell_once() -> None:
-    if not _noted:
-        _noted.append(
-            "note: compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own\n"
-        )
-        sys.stderr.write(_noted[0])
+_IN_MEMORY = "note: compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own\n"
+
+
+def _tell_once(note: str) -> None:
+    if note not in _told:
+        _told.add(note)
+        sys.stderr.write(note)

@@ -67,8 +67,8 @@ class Problems:
         try:
             yield
         except PolicyError as error:
-            known = {one.message for one in self.listed}
-            self.listed += [one for one in error.problems or (error,) if one.message not in known]
+            known = {problem.message for problem in self.listed}
+            self.listed += [problem for problem in error.problems or (error,) if problem.message not in known]
 
     def stop(self) -> None:
         """Raise what was found, if anything was: one problem as it is, several as a list."""
@@ -86,7 +86,7 @@ def joined(problems: Sequence[PolicyError], where: str = "") -> PolicyError:
 
 def listing(message: str, problems: Sequence[PolicyError], *, hint: str | None = None) -> PolicyError:
     """Return an error whose message goes on with a numbered list."""
-    lines = "".join(f"\n  {number}. {one.message}" + _indented(one.hint) for number, one in enumerate(problems, 1))
+    lines = "".join(f"\n  {number}. {problem.message}" + _indented(problem.hint) for number, problem in enumerate(problems, 1))
     return PolicyError(message + lines, hint=hint, problems=problems)
 
 
@@ -134,8 +134,16 @@ class NotProvable(SfumatoError):  # noqa: N818
         self.against = against
 
 
-class OneBox(UserWarning):
+class PublicationWarning(UserWarning):
+    """Something that a publisher should know of what was published; the command line prints it."""
+
+
+class OneBox(PublicationWarning):
     """Boxes could not be cut, so that everybody is in one, which tells little."""
+
+
+class PeopleNotTold(UserWarning):
+    """A budget is kept for people whom no column tells apart, so that only alike quasi values tell that they are the same."""
 
 
 class ClaimBroken(SfumatoError):  # noqa: N818
@@ -151,7 +159,7 @@ class ClaimBroken(SfumatoError):  # noqa: N818
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest known word, whatever its case, and all of them when they are few."""
     known = sorted(set(known))
-    folded = {one.casefold(): one for one in known}
+    folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     if near:
         return f"did you mean {folded[near[0]]!r}?"

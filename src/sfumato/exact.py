@@ -30,12 +30,16 @@ def exact(number: Number, name: str = "number") -> Fraction:
     if isinstance(number, bool):
         raise problem
     try:
-        found = _fraction(number)
+        fraction = _fraction(number)
     except (ValueError, ZeroDivisionError, OverflowError, TypeError, ArithmeticError):
         raise problem from None
-    if found is None or max(found.numerator.bit_length(), found.denominator.bit_length()) > MOST_BITS or abs(found) >= _LARGEST:
+    if (
+        fraction is None
+        or max(fraction.numerator.bit_length(), fraction.denominator.bit_length()) > MOST_BITS
+        or abs(fraction) >= _LARGEST
+    ):
         raise PolicyError(f"{name}: {typed(number)} has too many digits, or is too large, to be computed with", hint=problem.hint)
-    return found
+    return fraction
 
 
 def _fraction(number: Number) -> Fraction | None:

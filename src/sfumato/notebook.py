@@ -10,7 +10,7 @@ _CELL = "padding:2px 10px;text-align:{};vertical-align:top"
 
 def text(value: object) -> str:
     """Return any value as HTML text; characters that nobody sees, or that turn the reading order, are shown as �."""
-    return html.escape("".join(one if one.isprintable() or one == "\n" else "�" for one in str(value)))
+    return html.escape("".join(letter if letter.isprintable() or letter == "\n" else "�" for letter in str(value)))
 
 
 def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -18,16 +18,49 @@ Check = Callable[[str, Any], Any]
 """Takes "Method(name=…)" and the value given; returns the value to keep, or raises `PolicyError`."""
 
 
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Takes:
+    """A check that also says, as a JSON Schema, what a policy may write for it: as much of it as such a schema can say."""
+
+    check: Check
+    schema: Json
+
+    def __call__(self, where: str, value: Any) -> Any:
+        """Return the value to keep."""
+        return self.check(where, value)
+
+
+TEXT: Json = {"type": "string"}
+EXACT_TEXT: Json = {"type": "string", "pattern": "^.*[0-9].*$"}
+"""A number that is taken as written: a decimal, a ratio or a percentage."""
+
+
 REQUIRED: Any = MISSING
 """The default of a parameter that must be given."""
 
 
-def parameter(default: Any, check: Check, *, only: Mapping[str, tuple[str, ...]] | None = None) -> Any:
+def parameter(default: Any, check: Check, *, only: Mapping[str, tuple[str, ...]] | None = None, called: str | None = None) -> Any:
     """Return a field with a default and a check. None is checked only where it is not the default.
 
-    `only` names another parameter and the values of it that use this one: with others it must be left at its default.
+    `only` names another parameter and the values of it that use this one: with others it must be left at its default. `called`
+    is the name under which it is given, where that is not the field's.
     """
-    return field(default=default, metadata={"check": check, "only": only or {}})
+    return field(default=default, metadata={"check": check, "only": only or {}, "called": called})
+
+
+def taken(cls: type) -> Json:
+    """Return by name what a policy may write for each parameter of a class, as JSON Schemas; {} where its check does not say."""
+    checks = {own.metadata.get("called") or own.name: own.metadata.get("check") for own in fields(cls)}
+    taken = {name: checks.get(name) for name in inspect.signature(cls.__init__).parameters if name != "self"}  # type: ignore[misc]
+    return {name: dict(check.schema) if isinstance(check, Takes) else {} for name, check in taken.items()}
+
+
+def needed(cls: type) -> list[str]:
+    """Return the parameters that must be given."""
+    return [name for name, parameter in inspect.signature(cls).parameters.items() if parameter.default is parameter.empty]
 
 
 def require_known(cls: type, given: Mapping[str, Any]) -> None:
@@ -41,17 +74,17 @@ def require_known(cls: type, given: Mapping[str, Any]) -> None:
 def check_parameters(owner: Any) -> None:
     """Check every declared parameter of a dataclass, and keep what its check returns."""
     caller = type(owner).__name__
-    for one in fields(owner):
-        check, value = one.metadata.get("check"), getattr(owner, one.name)
-        if check is None or (value is None and one.default is None):
+    for own in fields(owner):
+        check, value = own.metadata.get("check"), getattr(owner, own.name)
+        if check is None or (value is None and own.default is None):
             continue
-        object.__setattr__(owner, one.name, check(f"{caller}({one.name}=…)", value))
-    for one in fields(owner):
-        for other, users in one.metadata.get("only", {}).items():
-            chosen, value = getattr(owner, other), getattr(owner, one.name)
-            if chosen not in users and one.default is not MISSING and value != one.default:
+        object.__setattr__(owner, own.name, check(f"{caller}({own.name}=…)", value))
+    for own in fields(owner):
+        for other, users in own.metadata.get("only", {}).items():
+            chosen, value = getattr(owner, other), getattr(owner, own.name)
+            if chosen not in users and own.default is not MISSING and value != own.default:
                 raise PolicyError(
-                    f"{caller}({one.name}=…): {other} = {chosen!r} does not use it, got {_plain(value)!r}",
+                    f"{caller}({own.name}=…): {other} = {chosen!r} does not use it, got {_plain(value)!r}",
                     hint=f"leave it out, or set {other} = {' or '.join(map(repr, users))}",
                 )
 
@@ -65,7 +98,7 @@ def choice(*known: str) -> Check:
             raise PolicyError(f"{where}: expected one of {expected}, got {value!r}", hint=did_you_mean(str(value), known))
         return value
 
-    return check
+    return Takes(check, {"enum": list(known)})
 
 
 def whole(least: int, most: int | None = None) -> Check:
@@ -78,33 +111,65 @@ def whole(least: int, most: int | None = None) -> Check:
             raise PolicyError(f"{where}: expected a whole number from {least} {upto}, got {value!r}")
         return number
 
-    return check
+    ends = {"minimum": least} | ({} if most is None else {"maximum": most})
+    return Takes(check, {"type": "integer", **ends})
 
 
-def flag(where: str, value: Any) -> Any:
+def _flag(where: str, value: Any) -> Any:
     """Take true or false."""
     if not isinstance(value, bool):
         raise PolicyError(f"{where}: expected true or false, got {value!r}")
     return value
 
 
-def seconds(where: str, value: Any) -> Any:
+flag = Takes(_flag, {"type": "boolean"})
+"""Take true or false."""
+
+
+def _seconds(where: str, value: Any) -> Any:
     """Take a finite number from 0 on, kept as it is: no privacy decision rests on it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
         raise PolicyError(f"{where}: expected a number from 0 on, got {value!r}")
     return value
 
 
-def rational(expected: str, fits: Callable[[Fraction], bool], hint: str | None = None) -> Check:
-    """Take a number exactly, such as ``rational("a number above 1", lambda number: number > 1)``."""
+seconds = Takes(_seconds, {"type": "number", "minimum": 0})
+"""Take a finite number from 0 on, kept as it is: no privacy decision rests on it."""
+
+_ENDS: dict[str, Callable[[Any, Any], bool]] = {
+    "exclusiveMinimum": operator.gt,
+    "exclusiveMaximum": operator.lt,
+    "minimum": operator.ge,
+    "maximum": operator.le,
+}
+
+
+def rational(
+    expected: str,
+    fits: Callable[[Fraction], bool] | None = None,
+    hint: str | None = None,
+    *,
+    above: Number | None = None,
+    below: Number | None = None,
+    least: Number | None = None,
+    most: Number | None = None,
+) -> Takes:
+    """Take a number exactly, such as ``rational("a number above 1", above=1)``; or where `fits`, which no schema can say."""
+    given = {"exclusiveMinimum": above, "exclusiveMaximum": below, "minimum": least, "maximum": most}
+    ends = {key: exact(end) for key, end in given.items() if end is not None}
 
     def check(where: str, value: Number) -> Fraction:
-        found = exact(value, where)
-        if not fits(found):
-            raise PolicyError(f"{where}: expected {expected}, got {found}", hint=hint)
-        return found
+        number = exact(value, where)
+        if not all(_ENDS[key](number, end) for key, end in ends.items()) or (fits is not None and not fits(number)):
+            raise PolicyError(f"{where}: expected {expected}, got {number}", hint=hint)
+        return number
 
-    return check
+    written = {key: int(end) if end.denominator == 1 else float(end) for key, end in ends.items()}
+    return Takes(check, {"anyOf": [{"type": "number", **written}, EXACT_TEXT]})
+
+
+NUMBER: Json = {"anyOf": [{"type": "number"}, EXACT_TEXT]}
+"""A number that is taken as written."""
 
 
 def weights(*words: str) -> Check:
@@ -116,20 +181,21 @@ def weights(*words: str) -> Check:
             raise PolicyError(f"{where}: expected column = weight pairs{more}, got {value!r}")
         return dict(value) or None if isinstance(value, Mapping) else value
 
-    return check
+    pairs: Json = {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}
+    return Takes(check, {"anyOf": [pairs, {"enum": list(words)}]} if words else pairs)
 
 
 def plain(owner: Any) -> dict[str, Any]:
     """Return the parameters of a dataclass as plain JSON values, rationals as text."""
-    return {one.name: _plain(getattr(owner, one.name)) for one in fields(owner)}
+    return {own.name: _plain(getattr(owner, own.name)) for own in fields(owner)}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, (tuple, list)) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
 
 
 def require_short(caller: str, parameters: Mapping[str, object]) -> None:
@@ -141,9 +207,11 @@ def require_short(caller: str, parameters: Mapping[str, object]) -> None:
         inside = (
             [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
         )
-        for one in (value, *inside):
-            long = isinstance(one, str) and len(one) > _LONGEST_TEXT
-            large = isinstance(one, int) and abs(one) >= 1 << 53
-            fine = isinstance(one, Fraction) and max(one.numerator.bit_length(), one.denominator.bit_length()) > MOST_BITS
+        for item in (value, *inside):
+            long = isinstance(item, str) and len(item) > _LONGEST_TEXT
+            large = isinstance(item, int) and abs(item) >= 1 << 53
+            fine = isinstance(item, Fraction) and max(item.numerator.bit_length(), item.denominator.bit_length()) > MOST_BITS
             if long or large or fine:
-                raise PolicyError(f"{caller}({name}=…): {typed(one)} is too {'long' if long else 'large or too fine'} to be used")
+                raise PolicyError(
+                    f"{caller}({name}=…): {typed(item)} is too {'long' if long else 'large or too fine'} to be used"
+                )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -25,11 +26,25 @@ def private_directory(place: Path | None) -> Path | None:
     if place is None:
         return None
     try:
-        for folder in reversed([one for one in (place, *place.parents) if not one.exists()]):
+        for folder in reversed([folder for folder in (place, *place.parents) if not folder.exists()]):
             folder.mkdir(mode=0o700, exist_ok=True)
         return place if place.is_dir() and os.access(place, os.W_OK | os.X_OK) else None
     except OSError:
         return None
+
+
+def is_own(place: Path | int) -> bool:
+    """Return whether nobody but this user could have written there: a file or directory of hers, no link, open to nobody else.
+
+    A number is that of an open file. False where there is nothing, or it cannot be looked at.
+    """
+    try:
+        status = os.fstat(place) if isinstance(place, int) else os.lstat(place)
+    except OSError:
+        return False
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    return os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
 
 
 def _own(variable: str, below: str, on_mac: str) -> Path | None:

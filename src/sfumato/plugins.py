@@ -9,32 +9,32 @@ from typing import Any, TypeVar, cast
 
 from sfumato.errors import PolicyError
 
-Kind = TypeVar("Kind")
+Plugged = TypeVar("Plugged")
 
 
 @cache
 def installed(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name, as they were when the process began to ask."""
-    return {one.name: one for one in sorted(entry_points(group=group), key=lambda one: (one.name, one.value))}
+    return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))}
 
 
-class Registry(Mapping[str, type[Kind]]):
+class Registry(Mapping[str, type[Plugged]]):
     """Classes by the name that they have in a policy file: sfumato's own, and those of installed packages, loaded when asked for.
 
     A package cannot take a name of sfumato's own.
     """
 
-    def __init__(self, own: Mapping[str, type[Kind]], group: str, kind: Any) -> None:
+    def __init__(self, own: Mapping[str, type[Plugged]], group: str, kind: Any) -> None:
         self._own, self._group, self._kind = own, group, kind
 
-    def __getitem__(self, name: str) -> type[Kind]:
+    def __getitem__(self, name: str) -> type[Plugged]:
         if name in self._own:
             return self._own[name]
         entry = installed(self._group)[name]
-        found = entry.load()
-        if not (isinstance(found, type) and issubclass(found, self._kind)):
+        plugin = entry.load()
+        if not (isinstance(plugin, type) and issubclass(plugin, self._kind)):
             raise PolicyError(f"{_package(entry)} gives {entry.value} as {name!r}, which is no {self._kind.__name__}")
-        return cast("type[Kind]", found)
+        return cast("type[Plugged]", plugin)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._own

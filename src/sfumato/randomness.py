@@ -146,6 +146,13 @@ class SeededRandomness(KeyedRandomness):
         return SeededRandomness(self._seed, *self._path, *path)
 
 
+def coins_of(seed: int | None, random: Any) -> Any:
+    """Return which coins a verb was given: `seed` is an integer for experiments, `random` that, a source, or what it takes."""
+    if seed is not None and random is not None:
+        raise PolicyError("seed and random: both say where coins come from", hint="give one of the two")
+    return random if seed is None else SeededRandomness(seed)
+
+
 def randomness(random: Randomness | int | None = None) -> Randomness:
     """Return a source: the secure one for None, a seeded one for an integer, a given one as it is."""
     if random is None:

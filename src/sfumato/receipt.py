@@ -12,7 +12,7 @@ import datetime
 import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -43,42 +43,55 @@ class Facts(TypedDict):
 def save_with_receipt(
     release: Release, directory: Path, *, format: TableFormat, receipts: Path | None = None, **facts: Unpack[Facts]
 ) -> Path:
-    """Write the release and its receipt, both or neither, and return the receipt's path: in `receipts`, else beside the release.
+    """Write a release and its receipt, both or neither, and return the receipt's path: in `receipts`, else beside the release."""
+    directory = Path(os.path.abspath(directory))
+    refuse_existing(directory)
+    refuse_in_release(directory, receipts)
+    gamma = release.manifest.parameters.get("gamma")
+    with whole_or_nothing(directory, receipts), workshop(directory) as hidden:
+        release.save(hidden / directory.name, format=format)
+        return deliver(hidden / directory.name, directory, receipts, gamma=gamma, **facts)
+
+
+def deliver(draft: Path, directory: Path, receipts: Path | None, *, gamma: str | None, **facts: Unpack[Facts]) -> Path:
+    """Put a release that lies ready in a workshop in its place, with its receipt, both or neither; return the receipt's path.
 
     The receipt is put in place first, and the release appears last. A process killed in between may leave a receipt without a
     release, which causes a needless warning; never a release without a receipt.
     """
-    directory = Path(os.path.abspath(directory))
     home = directory.parent if receipts is None else Path(receipts)
-    refuse_existing(directory)
-    refuse_in_release(directory, receipts)
+    with whole_or_nothing(directory, receipts), workshop(home / directory.name) as desk:
+        text = receipt_text(directory, draft, gamma=gamma, **facts)
+        paper = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
+        let_in()
+        written = _move_to_free_name(paper, home, directory.name)
+        try:
+            move_new(draft, directory)
+        except BaseException:
+            written.unlink()
+            raise
+        flush(home)
+        flush(directory.parent)
+    return written
+
+
+@contextlib.contextmanager
+def whole_or_nothing(directory: Path, receipts: Path | None) -> Iterator[None]:
+    """Say of a release or receipt that cannot be written in the block that nothing was."""
     try:
-        with workshop(directory) as hidden, workshop(home / directory.name) as desk:
-            release.save(hidden / directory.name, format=format)
-            gamma = release.manifest.parameters.get("gamma")
-            text = receipt_text(directory, hidden / directory.name, gamma=gamma, **facts)
-            draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
-            let_in()
-            written = _move_to_free_name(draft, home, directory.name)
-            try:
-                move_new(hidden / directory.name, directory)
-            except BaseException:
-                written.unlink()
-                raise
-            flush(home)
-            flush(directory.parent)
+        yield
     except OSError as error:
         if isinstance(error, FileExistsError):
             refuse_existing(directory)  # another publisher was faster
+        home = directory.parent if receipts is None else receipts
         raise OutputError(
             f"cannot write {directory} with its receipt in {home}: {error.strerror or error}; nothing was left behind",
             hint="check both paths and their permissions; --receipts DIR puts the receipt elsewhere",
         ) from None
-    return written
 
 
-def receipt_text(directory: Path, written: Path, *, gamma: str | None, **facts: Unpack[Facts]) -> str:
-    """Return the receipt of a release that is to lie in `directory` and now lies, `written`, in a workshop."""
+def receipt_text(directory: Path, draft: Path, *, gamma: str | None, **facts: Unpack[Facts]) -> str:
+    """Return the receipt of a release that is to lie in `directory` and now lies in a workshop."""
     people = facts.get("people")
     document = {
         "private": PRIVATE,
@@ -86,7 +99,7 @@ def receipt_text(directory: Path, written: Path, *, gamma: str | None, **facts: 
         "version": VERSION,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "software": f"sfumato {__version__}",
-        "release": {"directory": str(directory), "manifest_sha256": sha256(written / MANIFEST)},
+        "release": {"directory": str(directory), "manifest_sha256": sha256(draft / MANIFEST)},
         "table": facts["fingerprint"].to_dict(),
         "people": None if people is None else people.to_dict(),
         "gamma": gamma,
@@ -95,15 +108,6 @@ def receipt_text(directory: Path, written: Path, *, gamma: str | None, **facts: 
         "audit": facts["audit"],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n"
-
-
-def place_receipt(text: str, home: Path, name: str) -> Path:
-    """Write a receipt to a directory of receipts, under a free name after that of its release, and return its path."""
-    with workshop(home / name) as desk:
-        draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
-        path = _move_to_free_name(draft, home, name)
-        flush(home)
-    return path
 
 
 def check_outputs(directory: Path, receipts: Path | None = None) -> None:
@@ -134,7 +138,7 @@ def refuse_in_release(
     places = [("--out", directory)] + ([] if receipts is None else [("--receipts", Path(receipts))])
     for option, place in places:
         whole = place.resolve()
-        around = next((one for one in (whole, *whole.parents) if _holds_release(one)), None)
+        around = next((place for place in (whole, *whole.parents) if _holds_release(place)), None)
         if around is not None:
             raise OutputError(
                 f"{option} {place} lies in a release, {around}; {why}",

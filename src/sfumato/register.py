@@ -88,8 +88,8 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
             earlier.append(Earlier(path, "similar", fingerprint.own_share(shared, other), release=release, date=date))
         elif (shared := fingerprint.same_people(other)) >= ALIKE:
             earlier.append(Earlier(path, "people", fingerprint.own_share(shared, other), release=release, date=date))
-    latest = sorted(sorted(earlier, key=lambda one: str(one.receipt)), key=lambda one: one.date, reverse=True)
-    return sorted(latest, key=lambda one: (_KINDS.index(one.kind), -one.similarity))
+    latest = sorted(sorted(earlier, key=lambda entry: str(entry.receipt)), key=lambda entry: entry.date, reverse=True)
+    return sorted(latest, key=lambda entry: (_KINDS.index(entry.kind), -entry.similarity))
 
 
 _KINDS = ("same", "columns", "similar", "people", "unreadable")
@@ -97,8 +97,8 @@ _KINDS = ("same", "columns", "similar", "people", "unreadable")
 
 def warnings_of(earlier: Sequence[Earlier]) -> list[str]:
     """Return what the publisher should know about earlier publications: one sentence for all, and one for unreadable receipts."""
-    known = [one for one in earlier if one.kind != "unreadable"]
-    broken = [one for one in earlier if one.kind == "unreadable"]
+    known = [entry for entry in earlier if entry.kind != "unreadable"]
+    broken = [entry for entry in earlier if entry.kind == "unreadable"]
     lines = [_published_before(known)] if known else []
     if broken:
         others = f" and {len(broken) - 1} more cannot" if len(broken) > 1 else " cannot"
@@ -108,7 +108,7 @@ def warnings_of(earlier: Sequence[Earlier]) -> list[str]:
 
 def _published_before(earlier: Sequence[Earlier]) -> str:
     first = earlier[0]
-    alike = sum(one.kind == first.kind for one in earlier)
+    alike = sum(entry.kind == first.kind for entry in earlier)
     times = f"{alike} times, last on" if alike > 1 else "on"
     when = f"{times} {first.date[:10]} as {first.release} (receipt {first.receipt})"
     others = len(earlier) - alike
@@ -125,7 +125,7 @@ def _published_before(earlier: Sequence[Earlier]) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class NamedReceipt:
     """A receipt that names a release; `same` when the release still has the manifest that was published."""
 
     path: Path
@@ -133,7 +133,7 @@ class Kept:
     same: bool
 
 
-def receipt_of(release: Path, directories: Iterable[Path] = ()) -> Kept | None:
+def receipt_of(release: Path, directories: Iterable[Path] = ()) -> NamedReceipt | None:
     """Return the receipt written for a release: one that knows its manifest, else one that names its place.
 
     It is looked for beside the release, in these directories and in the user's register.
@@ -149,9 +149,9 @@ def receipt_of(release: Path, directories: Iterable[Path] = ()) -> Kept | None:
         except _BROKEN:
             continue
         if known == own:
-            return Kept(path, policy, same=True)
+            return NamedReceipt(path, policy, same=True)
         if Path(place) == home:
-            named = Kept(path, policy, same=False)
+            named = NamedReceipt(path, policy, same=False)
     return named
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.judge import NO_BETTER, Guess, Judge, covered
+from sfumato.attacks.judge import NO_BETTER, Judge, Posteriors, covered
 from sfumato.attacks.result import interval
 from sfumato.attacks.sight import Sight
 from tests.makers import people, skewed
@@ -37,16 +37,16 @@ def test_a_refuted_claim_is_said_to_be_refuted(table):
     """A judge with a bound below what the release shows: the belief is above it, so the claim is refuted."""
     judge = Judge(np.array([0, 1]), None, np.array([0.5, 0.5]), ("reader",), 0, None)
     beliefs = np.array([[0.6, 0.4], [0.2, 0.5]])
-    found = judge.score(Guess(beliefs), attack="x", knows="reader", seconds=0.0)
+    found = judge.score(Posteriors(beliefs), attack="x", knows="reader", seconds=0.0)
     assert (found.verdict, found.over, found.worst, found.bound) == ("refuted", 0.5, 0.6, 0.5)
-    assert judge.score(Guess(beliefs), attack="x", knows="engineer", seconds=0.0).verdict == "not claimed"
-    assert judge.score(Guess(beliefs, error=0.2), attack="x", knows="reader", seconds=0.0).verdict == "claimed"
+    assert judge.score(Posteriors(beliefs), attack="x", knows="engineer", seconds=0.0).verdict == "not claimed"
+    assert judge.score(Posteriors(beliefs, error=0.2), attack="x", knows="reader", seconds=0.0).verdict == "claimed"
 
 
 def test_ties_are_shared_and_whoever_is_not_found_is_not_counted():
     judge = Judge(np.array([0, 1, 2]), None, None, (), 0, None)
     beliefs = np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [np.nan, np.nan, np.nan]])
-    found = judge.score(Guess(beliefs), attack="x", knows="reader", seconds=0.0)
+    found = judge.score(Posteriors(beliefs), attack="x", knows="reader", seconds=0.0)
     assert (found.people, found.success, found.baseline, found.warnings) == (2, 0.5, 0.5, (NO_BETTER,))
 
 
@@ -148,15 +148,15 @@ def test_synthetic_records_teach_and_are_nobodys():
 
 
 def test_another_table_is_refused_whatever_it_differs_in(table, release):
-    with pytest.raises(sf.InputError, match="about 900 people, and the table has 300"):
+    with pytest.raises(sf.InputError, match=r"about 900 people.*300"):
         sf.attack(release, skewed(rows=300))
     with pytest.raises(sf.InputError, match="another number of times"):
         sf.attack(release, skewed(rows=900, seed=8))
     turned = table.to_arrow().set_column(0, "age", pa.array(table.to_arrow()["age"].to_pylist()[::-1]))
-    with pytest.raises(sf.InputError, match="no row with the quasi values of"):
+    with pytest.raises(sf.InputError, match="no row with"):
         sf.attack(release, sf.Table.from_frame(turned, table.schema), "nb")
     other = people(["x", "y"] * 450, weight=[1] * 900)
-    with pytest.raises(sf.InputError, match="the same quasi and sensitive columns"):
+    with pytest.raises(sf.InputError, match="quasi and sensitive columns"):
         sf.attack(release, other)
     with pytest.raises(sf.InputError, match="outsiders"):
         sf.attack(release, table, "nb", outsiders=other)

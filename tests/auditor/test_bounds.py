@@ -13,6 +13,7 @@ HALF = PresenceAssociation("1/2", "1/2", against="reader")
 counts_strategy = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 500), min_size=2)
 requirements = st.one_of(
     st.builds(FPrivacy, theta=st.fractions(1, 20), offset=st.fractions(Fraction(1, 100), 1)),
+    st.builds(FPrivacy, theta=st.fractions(1, 20), offset=st.fractions(Fraction(1, 100), 1), odds=st.fractions(1, 20)),
     st.builds(BetaLikeness, st.fractions(0, 6), enhanced=st.booleans()),
     st.just(RhoPrivacy("1/2", "3/4")),
     st.just(LDiversity(1)),
@@ -39,6 +40,8 @@ def test_without_shares_only_bounds_that_need_none_are_known():
     assert bounds_of(LDiversity(4).to_dict(), None, ["a"]) == {"a": Fraction(1, 4)}
     assert bounds_of(FPrivacy(offset="1/4").to_dict(), None, ["a"]) == {"a": Fraction(1, 4)}
     assert bounds_of(BetaLikeness(1).to_dict(), None, ["a"]) is None
+    assert bounds_of(FPrivacy(offset="1/4", odds=8).to_dict(), None, ["a"]) == {"a": Fraction(1, 4)}
+    assert bounds_of(FPrivacy(offset="3/4", odds=8).to_dict(), None, ["a"]) is None
 
 
 @pytest.mark.parametrize("document", [{}, {"model": "magic"}, {"model": "l-diversity"}, {"model": "l-diversity", "l": 0}])
@@ -58,13 +61,15 @@ def test_a_requirement_that_cannot_be_read_is_an_error(document):
         {"model": "f-privacy", "theta": "1", "offset": "0", "bounds": {"s": "3/2"}},
         {"model": "f-privacy", "theta": "1", "offset": "0", "bounds": {"s": "0"}},
         {"model": "f-privacy", "theta": "1", "offset": "0", "bounds": ["s"]},
+        {"model": "f-privacy", "theta": "1", "offset": "0", "odds": "1/2", "bounds": {}},
+        {"model": "f-privacy", "theta": "1", "offset": "0", "odds": None, "bounds": {}},
         {"model": "rho-privacy", "rho1": "1/2", "rho2": "1/3"},
         {"model": "rho-privacy", "rho1": "1/2", "rho2": "3"},
         {"model": "rho-privacy", "rho1": "0", "rho2": "1/2"},
     ],
 )
 def test_parameters_out_of_their_ranges_cannot_be_read(beta):
-    with pytest.raises(FormatError, match="not one this audit can read"):
+    with pytest.raises(FormatError, match="this audit can read"):
         bounds_of({"model": "presence-association", "alpha": "1", "beta": beta}, {"s": Fraction(1, 2)}, ["s"])
 
 

@@ -1,5 +1,6 @@
 """The audit of columns: what the manifest claims and says must be what such a release can claim and say."""
 
+import re
 from dataclasses import replace
 
 import pyarrow as pa
@@ -53,27 +54,27 @@ def test_a_release_that_bounds_values_and_does_not_claim_it_is_not_what_it_says(
 
 
 @pytest.mark.parametrize(
-    ("basis", "method"),
+    ("basis", "method", "rules"),
     [
-        ("safe", {"name": "boxes", "form": "columns"}),
-        ("blind", {"name": "anatomy", "suppress": False}),
-        ("matched", {"name": "near-groups"}),
-        ("safe", {"name": "ambiguity", "grouping": "paper", "accept_weaker_claim": True}),
-        ("safe", {"name": "magic", "package": "magic 1.0"}),
+        ("safe", {"name": "boxes", "form": "columns", "patience": 0}, ["form"]),
+        ("blind", {"name": "anatomy", "suppress": False}, ["form"]),
+        ("matched", {"name": "near-groups"}, ["form"]),
+        ("safe", {"name": "ambiguity", "grouping": "paper", "accept_weaker_claim": True}, ["basis"]),
+        ("safe", {"name": "magic", "package": "magic 1.0"}, ["form"]),
     ],
 )
-def test_columns_of_another_method_are_not_confirmed(basis, method):
+def test_columns_of_another_method_are_not_confirmed(basis, method, rules):
     release = honest(PresenceAssociation("1/2", "1/2"))
     manifest = replace(release.manifest, basis=basis, method=method)
     found = audit_tables(manifest, release.tables(), None)
-    assert found.problems == ("manifest.json: form, method, requirement and parameters do not go together",)
+    assert [re.findall(r"rule ([a-z-]+)\)$", one) for one in found.problems] == [[name] for name in rules]
 
 
 @pytest.mark.parametrize("basis", ["tight", "annealed", "paper"])
 def test_columns_on_a_basis_that_looks_at_values_hold_against_no_engineer(basis):
     release = honest(PresenceAssociation("1/2", "1/2"))
     found = audit_tables(replace(release.manifest, basis=basis), release.tables(), None)
-    assert "not known to hold against an engineer" in found.claims[1].note
+    assert "against an engineer" in found.claims[1].note
     assert found.problems
 
 
@@ -81,7 +82,7 @@ def test_buckets_said_to_be_made_by_ambiguity_are_not_confirmed():
     release = Anatomy().run(TABLE, LDiversity(2), random=1).release
     manifest = replace(release.manifest, basis="safe", method={"name": "ambiguity", "grouping": "boxes"})
     assert audit_tables(release.manifest, release.tables(), None).holds is True
-    assert any("do not go together" in one for one in audit_tables(manifest, release.tables(), None).problems)
+    assert any("(rule form)" in one for one in audit_tables(manifest, release.tables(), None).problems)
 
 
 def test_people_left_out_leave_no_claim_of_presence():
@@ -132,10 +133,10 @@ def test_another_method_or_grouping_than_makes_this_form_is_found():
     release = honest()
     other = replace(release.manifest, method={**release.manifest.method, "name": "priview"})
     found = audit_tables(other, release.tables(), None).problems
-    assert found == ("manifest.json: form, method, requirement and parameters do not go together",)
+    assert any("(rule form)" in one for one in found)
     method = {**release.manifest.method, "grouping": "paper", "accept_weaker_claim": True}
     paper = replace(release.manifest, method=method, basis="paper")
-    assert any("groups as published state a weaker claim" in one for one in audit_tables(paper, release.tables(), None).problems)
+    assert any("a weaker claim" in one for one in audit_tables(paper, release.tables(), None).problems)
 
 
 @pytest.mark.parametrize("option", ["accept_weaker_claim", "floor", "grouping", None])
@@ -144,7 +145,7 @@ def test_people_are_left_out_by_the_option_suppress_of_groups_as_published_only(
     release = columns_of(table, [0, 0, 1, 1, -1], suppress=True)
     wrong = {**release.manifest.parameters, "suppression": {"option": option, "people": 1}}
     found = audit_tables(replace(release.manifest, parameters=wrong), release.tables(), None)
-    assert any("the manifest speaks of suppressed people" in problem for problem in found.problems)
+    assert any("suppressed people" in problem for problem in found.problems)
     assert audit_release(release).problems == ()
 
 
@@ -161,8 +162,8 @@ def test_the_association_claim_against_an_engineer_needs_safe_cuts_and_nobody_le
     ("parameters", "words"),
     [
         ({"groups": 3}, "2 groups, the manifest says 3"),
-        ({"suppression": True}, "the manifest speaks of suppressed people"),
-        ({"suppression": {"option": "suppress", "people": 2}}, "the manifest speaks of suppressed people"),
+        ({"suppression": True}, "suppressed people"),
+        ({"suppression": {"option": "suppress", "people": 2}}, "suppressed people"),
     ],
 )
 def test_a_manifest_that_does_not_fit_its_tables_is_found(parameters, words):

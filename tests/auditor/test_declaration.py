@@ -77,7 +77,7 @@ def test_a_part_that_tells_something_else_does_not_hold(changes, table):
 def test_shares_of_a_part_that_add_up_but_are_not_the_declared_ones_do_not_hold():
     told = RELEASE.manifest.parameters["parts"][0]["shares"]
     turned = audit_release(with_part(RELEASE, 1, shares=told[::-1]))
-    assert any("another share than was declared" in problem for problem in turned.problems)
+    assert any("another share" in problem for problem in turned.problems)
     assert turned.claims[0].holds is False
 
 
@@ -90,7 +90,7 @@ def test_a_release_of_a_table_that_was_read_as_a_whole_does_not_hold():
     schema = {**RELEASE.manifest.schema, "declared": {**RELEASE.manifest.schema["declared"]}}
     del schema["declared"]["closed"]
     open_ = dataclasses.replace(RELEASE, manifest=dataclasses.replace(RELEASE.manifest, schema=schema))
-    assert any("not read into the declared values" in problem for problem in audit_release(open_).problems)
+    assert any("the declared values" in problem for problem in audit_release(open_).problems)
 
 
 def test_computed_parameters_tell_no_shares_and_no_weights():
@@ -155,4 +155,4 @@ def test_parts_in_another_order_than_that_of_their_numbers_are_refused():
     for table in (None, TABLE):
         found = audit_release(with_parameters(RELEASE, parts=parts[::-1]), table)
         assert found.holds is False
-        assert "manifest.json: the parts should be numbered 1, 2, … without gaps" in found.problems
+        assert "the parts should be numbered 1, 2" in str(found.problems)

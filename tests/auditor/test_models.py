@@ -65,7 +65,7 @@ def test_a_reading_that_is_installed_judges_the_claim_by_its_exact_bounds(instal
 
 def test_bounds_in_the_manifest_that_do_not_follow_from_the_reading_are_found(installed):
     installed(lambda parameters, counts: dict.fromkeys(counts, Fraction(3, 4)))
-    assert "flu: its bound follows as 3/4 from the requirement, the manifest says 1/2" in audit(release(HALF)).problems
+    assert "follows as 3/4" in str(audit(release(HALF)).problems)
 
 
 def test_without_the_reading_the_claim_is_not_judged_and_the_package_is_named(installed):
@@ -75,8 +75,8 @@ def test_without_the_reading_the_claim_is_not_judged_and_the_package_is_named(in
         assert report.problems == ()
         assert report.holds is None
         note = report.claims[0].note
-        assert "reading of the requirement's model 'magic' is not installed" in note
-        assert "the manifest names the package 'caps 1.2'" in note
+        assert "model 'magic'" in note
+        assert "package 'caps 1.2'" in note
         assert report.claims[0].worst == Fraction(1, 2)
 
 
@@ -109,7 +109,7 @@ def test_a_package_cannot_take_the_place_of_a_reading_that_the_audit_has(monkeyp
 )
 def test_a_reading_that_gives_no_exact_bounds_is_refused(installed, found):
     installed(lambda parameters, counts: found)
-    with pytest.raises(FormatError, match="not one this audit can read"):
+    with pytest.raises(FormatError, match="this audit can read"):
         bounds_of(HALF, {"a": 1}, ["a"])
 
 

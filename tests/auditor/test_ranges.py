@@ -87,7 +87,7 @@ def test_values_exchanged_between_groups_are_found_with_the_table():
     value[one], value[two] = value[two], value[one]
     other = dataclasses.replace(release, value=value).canonical()[0]
     assert audit(other).holds is True
-    assert "2 people have a sensitive value that no group that fits them shows" in problems(audit(other, table))
+    assert "2 people have" in problems(audit(other, table))
 
 
 def test_counts_that_the_people_of_a_box_do_not_have_are_found():
@@ -100,41 +100,39 @@ def test_counts_that_the_people_of_a_box_do_not_have_are_found():
         value[release.group == group] = [release.domain.labels.index(letter) for letter in letters]
     other = dataclasses.replace(release, value=value).canonical()[0]
     assert audit(other).holds is True
-    assert "2 counts of groups are smaller than the number of people" in problems(audit(other, table))
+    assert "2 counts of groups" in problems(audit(other, table))
 
 
 def test_a_lost_and_an_invented_person_are_found():
     table = people(list("abcd"), age=range(4))
     release = of_groups(table, [0] * 4)
-    assert "1 people of the table are not published" in problems(audit(release, people(list("abcda"), age=range(5))))
+    assert "1 people of the table" in problems(audit(release, people(list("abcda"), age=range(5))))
     assert "1 people were invented" in problems(audit(release, people(list("abc"), age=range(3))))
     fewer = dataclasses.replace(release, group=release.group[1:].copy(), value=release.value[1:].copy())
-    assert "table 'records' has 3 rows, the manifest says 4" in problems(audit(fewer))
+    assert "'records' has 3 rows" in problems(audit(fewer))
 
 
 def test_a_value_shown_instead_of_another_is_found_with_the_table():
     release = of_groups(people(list("abcd"), age=range(4)), [0] * 4)
     report = audit(release, people(list("abcc"), age=range(4)))
-    assert "2 sensitive values are shown another number of times than the table has them" in problems(report)
+    assert "2 sensitive values" in problems(report)
 
 
 def test_people_outside_all_ranges_and_ranges_that_nobody_reaches_are_found():
     release = of_groups(people(list("abcd"), age=[10, 20, 30, 40], town=list("xxyy")), [0, 0, 1, 1])
     moved = audit(release, people(list("abcd"), age=[10, 20, 30, 41], town=list("xxyy")))
-    assert "1 people of the table fit no published group" in problems(moved)
-    assert "1 values published of age are not values of the table" in problems(moved)
-    assert "1 groups have more people than the table has in their ranges" in problems(moved)
+    assert "1 people of the table fit" in problems(moved)
+    assert "1 values published of age" in problems(moved)
+    assert "1 groups have" in problems(moved)
     wide = people(list("abcd"), age=[10, 20, 40, 40], town=list("xxyy"))
     narrow = of_groups(people(list("abcd"), age=[10, 20, 20, 40], town=list("xxyy")), [0, 0, 1, 1])
     assert problems(audit(narrow, wide)) == "the ranges of age are not those of the people in them"
     loose = of_groups(people(list("abcd"), age=[10, 20, 30, 40], town=["x", "y", "y", "y"]), [0, 0, 1, 1])
-    assert "the ranges of town are not those of the people in them" in problems(
-        audit(loose, people(list("abcd"), age=[10, 20, 30, 40], town=["x", "x", "y", "y"]))
-    )
+    assert "ranges of town" in problems(audit(loose, people(list("abcd"), age=[10, 20, 30, 40], town=["x", "x", "y", "y"])))
 
 
 def test_other_columns_than_the_table_has_are_found(release):
-    assert "do not have the same quasi" in problems(audit(release, people(list("ab"), age=[1, 2])))
+    assert "the same quasi" in problems(audit(release, people(list("ab"), age=[1, 2])))
 
 
 @pytest.mark.parametrize(
@@ -190,13 +188,13 @@ def test_exposure_is_the_belief_in_ones_own_group_and_containment_stands_beside_
     # By containment, ages 20: 1/2 a; 40: 1/5 b; 30: 3/5 a; 50: 2/3 a; 30: 1/5 c.
     assert f"{(1 / 2 + 1 / 5 + 3 / 5 + 2 / 3 + 1 / 5) / 5:.3g} on average" in report.stronger[FITS].text
     assert report.stronger[FITS].figure == pytest.approx(2 / 3)
-    assert "1.6 groups fit a person on average" in report.stronger[FITS].text
+    assert "1.6 groups fit" in report.stronger[FITS].text
 
 
 def test_the_audit_and_the_release_agree_on_beliefs(table):
     coins = np.random.default_rng(2)
     release = of_groups(table, coins.integers(0, 90, table.rows))
-    beliefs = release.beliefs(table.to_arrow())[np.arange(table.rows), table.sensitive.codes]
+    beliefs = release.mean_beliefs(table.to_arrow())[np.arange(table.rows), table.sensitive.codes]
     report = audit(release, table)
     assert f", {beliefs.mean():.3g} on average" in report.stronger[FITS].text
     assert report.stronger[FITS].figure == pytest.approx(beliefs.max())
@@ -224,7 +222,7 @@ def test_rows_of_one_group_that_differ_are_a_finding():
     ends[0] += 1
     forged_table = records.set_column(0, "age_min", [ends])
     report = audit_tables(release.manifest, {"records": forged_table}, table)
-    assert "people of one group show different values of 'age'" in problems(report)
+    assert "different values of 'age'" in problems(report)
 
 
 def test_people_whose_value_is_left_open_and_seeds_are_warned_about(table):

@@ -15,9 +15,9 @@ def test_only_people_with_the_quasi_values_of_somebody_suppressed_may_show_no_va
     one, two = (next(row["number"] for row in truth if row["number"] in there and row["value"] == value) for value in "yz")
     tables = release.tables()
     qit = tables["qit"].to_pylist()
-    bucket = {row["number"]: row["bucket"] for row in qit}
+    bucket = {row["number"]: row["group"] for row in qit}
     for row in qit:
-        row["bucket"] = {one: bucket[two], two: bucket[one]}.get(row["number"], row["bucket"])
-    moved = {**tables, "qit": pa.Table.from_pylist(qit, schema=pa.schema([("number", pa.int64()), ("bucket", pa.int32())]))}
+        row["group"] = {one: bucket[two], two: bucket[one]}.get(row["number"], row["group"])
+    moved = {**tables, "qit": pa.Table.from_pylist(qit, schema=pa.schema([("number", pa.int64()), ("group", pa.int32())]))}
     report = audit(type(release).from_tables(release.manifest, moved, in_any_order=True), table)
-    assert report.problems == ("2 people have a sensitive value that no bucket with their quasi values shows",)
+    assert report.problems == ("2 people have a sensitive value that no group with their quasi values shows",)

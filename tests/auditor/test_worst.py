@@ -5,9 +5,16 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.auditor.claims import _foremost
-from sfumato.auditor.result import nearest_first
+from sfumato.auditor.result import ClaimResult, nearest_first
+from sfumato.release.manifest import Claim
 
 COINS = np.random.default_rng(3)
+
+
+def test_how_much_of_a_bound_is_used_is_a_number_however_small_the_bound():
+    claim = Claim.association("reader")
+    assert ClaimResult(claim, False, Fraction(1, 2), Fraction(1, 10**399)).to_dict()["used"] == 1e9
+    assert ClaimResult(claim, True, Fraction(1, 4), Fraction(1, 2)).used == Fraction(1, 2)
 
 
 def exact(beliefs, bounds):

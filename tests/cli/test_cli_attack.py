@@ -13,11 +13,40 @@ def released(place, run):
 
 
 def test_every_adversary_has_a_line_or_a_reason(released, run):
-    done = run("attack", "out", "--table", "people.csv", "--seed", "1")
+    done = run("attack", "out", "--table", "people.csv", "--seed", "1", "--every")
     assert done.code == 0, done.err
     for name in ("random-worlds", "nb", "statistician", "corruption, all others known", "minimality", "skewness"):
         assert name in done.out
     assert "composition was not tried: it needs another release" in " ".join(done.out.split())
+
+
+def test_what_reaches_nothing_is_one_line_and_the_legend_stands_under_the_table(place, run):
+    lines = ["age,sex,illness,smokes,drinks"]
+    lines += [f"{20 + i % 40},{'fm'[i % 2]},{'abcd'[i * i % 4]},{'yn'[i * 7 % 3 % 2]},{'yn'[i * 11 % 5 % 2]}" for i in range(600)]
+    (place / "three.csv").write_text("\n".join(lines) + "\n")
+    (place / "three.toml").write_text(
+        '[columns]\nquasi = ["age", "sex"]\nsensitive = ["illness", "smokes", "drinks"]\n'
+        '[requirement]\nprotect = "each"\nmodel = "f-privacy"\ntheta = 2\noffset = "0.1"\n[method]\nname = "boxes"\nfloor = 20\n'
+    )
+    assert run("publish", "three.csv", "--policy", "three.toml", "--out", "three", "--seed", "3").code == 0
+    asked = ("attack", "three", "--table", "three.csv", "--seed", "1")
+    found = json.loads(run(*asked, "--json").out)["attacks"]
+    idle = sum(any("no better than guessing" in text for text in one["warnings"]) and not one["over"] for one in found)
+    assert idle > 3
+    told = run(*asked).out
+    words = " ".join(told.split())
+    assert words.lower().count("no better than guessing") == 1
+    tried = [one for one in found if not one["refused"]]
+    assert f"{idle} of {len(tried)}" in words
+    over = {(one["attack"], one["variant"].split(", ")[-1]) for one in tried if one["over"]}
+    rows = told.split("──")[-1].split("In %. right")[0]
+    assert sum(rows.count(f" {name}, ") for name in dict(over)) == len(over) > 1  # one for each attack and secret
+    assert rows.count("presence") == 1
+    within = [one for one in tried if one["over"] == 0 and not any("guessing" in text for text in one["warnings"])]
+    assert f"Better than guessing, and nobody above a bound: {len(within)} of {len(tried)}" in words
+    best = max((one for one in within if one["variant"].endswith("illness")), key=lambda one: one["success"])
+    assert f"{best['attack']}, {best['variant']}: {100 * best['success']:.1f} % right" in words
+    assert len(told.splitlines()) < len(run(*asked, "--every").out.splitlines()) - idle
 
 
 def test_json_has_every_figure(released, run):
@@ -26,6 +55,7 @@ def test_json_has_every_figure(released, run):
     found = json.loads(done.out)["attacks"]
     assert [one["attack"] for one in found] == ["random-worlds", "nb", "nb", "nb"]
     assert found[0]["verdict"] == "claimed"
+    assert "secret" not in found[0]
     assert found[0]["interval"][0] <= found[0]["success"] <= found[0]["interval"][1]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+import sfumato as sf
 from tests.cli.conftest import POLICY, Run, people
+from tests.makers import encounters, visits
 
 
 @pytest.fixture
@@ -23,14 +27,22 @@ def test_completed_tables_are_written_and_can_be_repeated(place: Path, release: 
     done = run("complete", "release", "--tables", "2", "--out", "done", "--seed", "4")
     assert done.code == 0
     assert "2 completed tables of 3,000 people" in done.out
-    assert sorted(path.name for path in (place / "done").iterdir()) == ["completed-1.parquet", "completed-2.parquet"]
-    first = pq.read_table(place / "done" / "completed-1.parquet")
+    assert sorted(path.name for path in (place / "done").iterdir()) == ["completed-01.parquet", "completed-02.parquet"]
+    first = pq.read_table(place / "done" / "completed-01.parquet")
     assert first.column_names == ["age", "sex", "illness"]
     assert first["illness"].to_pylist().count("HIV") == 150
     assert run("complete", "release", "-m", "1", "-o", "csv", "--format", "csv", "--seed", "4").code == 0
-    assert (place / "csv" / "completed-1.csv").read_text().count("HIV") == 150
+    assert (place / "csv" / "completed-01.csv").read_text().count("HIV") == 150
     assert run("complete", "release", "-m", "1", "-o", "again", "--seed", "4").code == 0
-    assert pq.read_table(place / "again" / "completed-1.parquet").equals(first)
+    assert pq.read_table(place / "again" / "completed-01.parquet").equals(first)
+
+
+def test_a_directory_is_not_called_like_a_file(place: Path, release: Path, run: Run) -> None:
+    for tables in ("1", "3"):
+        done = run("complete", "release", "-m", tables, "-o", "comp.csv")
+        assert done.code == 2
+        assert "called like a file" in done.err
+        assert not (place / "comp.csv").exists()
 
 
 def test_wrong_numbers_and_directories_that_exist_are_refused(place: Path, release: Path, run: Run) -> None:
@@ -81,3 +93,66 @@ def test_a_release_that_cannot_be_completed_has_its_published_tables_in_the_data
     refused = run("complete", "blind", "--out", "done")
     assert refused.code == 2
     assert "cannot be completed" in refused.err
+
+
+FULL = """
+import resource, signal, sys
+from sfumato.errors import OutputError
+from sfumato.query.complete import Completion
+from sfumato.query.database import write_database
+from sfumato.release import Release
+release = Release.load("release")
+Completion.of(release).tell()  # what is compiled is kept in files too
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+try:
+    write_database(release, "r.duckdb", random=1)
+except OutputError as error:
+    sys.exit(error.exit_code)
+"""
+
+
+@pytest.mark.parametrize("room", [100, 100_000])
+def test_a_database_that_the_disk_has_no_room_for_is_refused_and_leaves_nothing(place: Path, release: Path, room: int) -> None:
+    pytest.importorskip("duckdb")
+    done = subprocess.run([sys.executable, "-c", FULL, str(room)], cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert not list(place.glob("*.duckdb*"))
+
+
+def test_a_database_may_have_any_name_but_that_of_its_schema(place: Path, release: Path, run: Run) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    for name in ("md:r.duckdb", "it's [1]*.duckdb", "temp.duckdb", "main.duckdb"):
+        assert run("query", "release", "--duckdb", name).code == 0
+        with duckdb.connect(str(place / name), read_only=True) as database:
+            assert database.execute("SELECT count(*) FROM completed_1").fetchone() == (3000,)
+    refused = run("query", "release", "--duckdb", "stored.duckdb")
+    assert refused.code == 2
+    assert "cannot have the name of the schema" in refused.err
+
+
+def test_people_with_several_values_are_completed_long_or_wide_and_rows_of_a_table_overlap(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_CACHE", str(place / "cache"))
+    table = visits(encounters(1200, seed=4), secrets={"diagnosis": ["diag_1", "diag_2", "diag_3"]}, other=["day", "ward"])
+    sf.publish(table, sf.FPrivacy(theta=2, offset="0.3"), seed=1).save(place / "visits")
+    done = run("complete", "visits", "-m", "1", "-o", "long", "--shape", "long", "--seed", "4")
+    assert done.code == 0
+    assert "which values one person has together is not published" in done.err
+    long = pq.read_table(place / "long" / "completed-01.parquet")
+    assert long.column_names == ["person", "age", "sex", "rows", "diagnosis"]
+    assert run("complete", "visits", "-m", "1", "-o", "wide", "--seed", "4").code == 0
+    wide = pq.read_table(place / "wide" / "completed-01.parquet")
+    assert sum(wide["diagnosis = i3"].to_pylist()) == long["diagnosis"].to_pylist().count("i3")
+    asked = run("query", "visits", "SELECT diagnosis, COUNT(*) GROUP BY diagnosis", "--json")
+    assert asked.out.count("the rows overlap") == 9
+    refused = run("query", "visits", "diagnosis <> 'i3'")
+    assert refused.code == 2
+    assert "NOT diagnosis = …" in refused.err
+
+
+def test_one_value_a_person_has_no_other_shape(release: Path, run: Run) -> None:
+    done = run("complete", "release", "-m", "1", "-o", "long", "--shape", "long")
+    assert done.code == 2
+    assert "everybody has one value" in done.err

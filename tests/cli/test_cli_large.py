@@ -46,7 +46,7 @@ def test_a_table_of_other_people_is_found_by_an_engine(place: Path, many: Path, 
     pq.write_table(other.set_column(1, "age", other["age"].take([*range(1, 70), 0])), many / "0.parquet")
     found = run("audit", "large", "--table", "many")
     assert found.code == 1
-    assert "are not rows of the table" in found.out
+    assert "not rows of" in found.out
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_spark_reads_parquet_files_only(place: Path, run: Run) -> None:
     (place / "p.toml").write_text((place / "p.toml").read_text() + ROWS)
     found = run("publish", "people.csv", "--policy", "p.toml", "--out", "large", "--engine", "spark")
     assert found.code == 2
-    assert "the Spark engine reads Parquet files" in found.err
+    assert "Spark engine reads Parquet" in found.err
     assert not (place / "large").exists()

@@ -35,11 +35,23 @@ def test_a_table_is_published_with_noise_until_the_budget_of_its_people_is_spent
     assert (told["method"], told["basis"], told["baseline"]) == ("noisy-boxes", "noisy", None)
     assert told["audit"]["exposure"] is None
     assert told["spent"]["draws"] == 1
-    assert "1 draw, ε = 1 of a budget of 1.5" in told["made"][-1]
-    assert "Claim against an insider: holds" in run("audit", "one", "--table", "people.csv", "--policy", "n.toml").out
+    drawn, where = told["made"][-2:]
+    assert "ε = 1 of a budget of 1.5" in drawn
+    assert "booked elsewhere" in where
+    assert "insider: holds" in run("audit", "one", "--table", "people.csv", "--policy", "n.toml").out
     assert run("query", "one", "SELECT COUNT(*) WHERE illness = 'Flu'").code == 0
     refused = run("publish", "people.csv", "--policy", "n.toml", "--out", "two")
     assert refused.code == 2
-    assert "1 earlier of the same people" in refused.err
+    assert "1 earlier" in refused.err
     assert not (place / "two").exists()
     assert run("explain", "people.csv", "--policy", "n.toml", "--quick").code == 0
+    untold = POLICY.replace('identifier = ["name"]', 'other = ["name"]')
+    (place / "u.toml").write_text(untold)
+    refused = run("publish", "people.csv", "--policy", "u.toml", "--out", "two")
+    assert "1 earlier" in refused.err  # by their quasi values
+    done = run("publish", "people.csv", "--policy", "u.toml", "--out", "two", "--receipts", "elsewhere", "--json")
+    drawn, told_apart, where = json.loads(done.out)["made"][
+        -3:
+    ]  # what is booked in another directory is not seen, and it says so
+    assert ("1 draw, ε = 1 of a budget of 1.5." in drawn, "cannot be told apart" in told_apart) == (True, True)
+    assert ("elsewhere" in where, "are not seen" in where) == (True, True)

@@ -119,3 +119,10 @@ def test_one_directory_is_made_around_a_release_and_none_at_the_root(place: Path
         assert (done.code, missing.exists()) == (2, False)
         assert "there is no directory" in done.err
     assert run("publish", "people.csv", "--policy", "p.toml", "--out", "one/release").code == 0
+
+
+def test_the_schemas_of_policies_and_of_manifests_are_printed(run: Run) -> None:
+    policies = json.loads(run("policy", "schema").out)
+    assert policies["definitions"]["PeopleSection"]["properties"]["rows"] == {"const": "people"}
+    manifests = json.loads(run("audit", "--schema").out)
+    assert set(manifests["definitions"]) >= {"BucketsManifest", "BoxesEntry"}

@@ -67,7 +67,7 @@ def test_what_was_learned_is_kept_for_the_next_question(place: Path, release: Pa
     question = "age > 30 AND sex = 'f' AND illness = 'Gout'"
     first = run("query", "release", question, "--estimator", "likelihood", "--json")
     assert first.code == 0, first.err
-    kept = list((place / "cache").rglob("*.learned"))
+    kept = list((place / "cache").rglob("*.model"))
     assert len(kept) == 1
     kept[0].write_bytes(b"broken")
     assert run("query", "release", question, "--estimator", "likelihood", "--json").out == first.out

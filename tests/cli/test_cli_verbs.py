@@ -53,7 +53,7 @@ def test_publish_writes_a_release_and_a_private_receipt(place: Path, published: 
     assert "Published 200 people to release" in published.out
     assert "Claim against an engineer: holds; closest to its bound: '" in published.out
     assert "% where" in published.out
-    assert "cannot be seen in the tables" in words(published.out)
+    assert "but not that its coins were fresh" in words(published.out)
     # 0.4² + 0.3² + 0.2² + 2 · 0.05² = 0.295
     assert "knowing only how frequent each value is: 29.5 %" in words(published.out)
     assert published.err == ""
@@ -185,7 +185,7 @@ def test_a_manifest_that_is_not_the_one_in_the_receipt_is_a_problem(place: Path,
             "another requirement than the policy has: bounds is {HIV = 1/5}, the policy says {HIV = 3/20}",
         ),
         ("[requirement]", '[requirement]\nagainst = "reader"', "against is engineer, the policy says reader"),
-        ("[requirement]", "[method]\nfloor = 40\n[requirement]", "another method than the policy has: floor is 100"),
+        ("[requirement]", "[method]\nfloor = 40\n[requirement]", "another method than the policy has: floor is 20"),
         (
             "[requirement]",
             '[method]\nname = "multi-size"\n[requirement]',
@@ -362,7 +362,8 @@ def test_explain_speaks_in_sentences_and_in_json(place: Path, run: Run) -> None:
     done = run("explain", "people.csv", "--policy", "p.toml")
     assert done.code == 0
     assert done.out.startswith("The bounds can be kept")
-    assert "'HIV': 5 % of people now; a reader may become at most 20 % sure (4 times as sure as before)" in words(done.out)
+    # The odds of gout may grow least: 0.5 · 0.8 / (0.5 · 0.2) = 4; those of HIV 4.75-fold
+    assert "'Gout': 20 % of people now; a reader may become at most 50 % sure (odds 4 times those before)" in words(done.out)
     told = json.loads(run("explain", "people.csv", "-p", "p.toml", "--json").out)
     bounds = {value["value"]: value["bound"] for value in told["values"]}
     assert bounds == {"HIV": "0.2", "Lupus": "0.2", "Gout": "0.5", "Asthma": "0.7", "Flu": "0.9"}
@@ -387,6 +388,12 @@ def test_explain_shows_five_sentences_and_every_value_on_request(place: Path, ru
 
 def test_one_person_is_told_in_the_singular(place: Path, run: Run) -> None:
     assert "Wrote 1 made-up person to" in run("sample", "hospital", "--rows", "1", "--out", "one.csv").out
+
+
+def test_sample_writes_all_visits_of_a_hospital(place: Path, run: Run) -> None:
+    visits = run("sample", "hospital", "--encounters", "--rows", "50", "--out", "visits.csv").out
+    assert re.search(r"Wrote \d+ visits of 50 made-up people to", visits)
+    assert run("sample", "census", "--encounters", "--out", "no.csv").code == 2
 
 
 @pytest.mark.parametrize(("name", "ending"), [("hospital", "csv"), ("census", "parquet")])
@@ -443,7 +450,7 @@ def test_demo_counts_the_truth_it_shows(place: Path, run: Run) -> None:
     meets = {
         "ward = 'Cardiology'": lambda row: row["ward"] == "Cardiology",
         "age < 15": lambda row: row["age"] < 15,
-        "sex = 'male' AND age < 40": lambda row: row["sex"] == "male" and row["age"] < 40,
+        "sex = 'female' AND age >= 60": lambda row: row["sex"] == "female" and row["age"] >= 60,
     }
     for _, condition, values in demo_verb.QUESTIONS:
         expected = sum(meets[condition](row) and row["diagnosis"] in values for row in raw)

@@ -112,6 +112,20 @@ def test_under_a_limit_on_memory_a_verb_does_its_work_or_says_that_memory_is_sho
     assert megabytes < 1000 or (place / "release").is_dir()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+def test_under_a_limit_on_memory_a_killed_command_leaves_no_worker(tmp_path: Path) -> None:
+    code = (
+        "import os, resource, time; from sfumato.cli._memory import guarded\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+        "guarded(lambda: print(os.getpid(), flush=True) or time.sleep(600) or 0)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert int(process.stdout.readline()) != process.pid
+    process.kill()
+    assert process.communicate(timeout=120)[0] == ""  # it ends when the worker has closed its output
+
+
 @pytest.mark.parametrize(
     "error",
     [

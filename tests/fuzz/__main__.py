@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.fuzz.bases import prepare
 from tests.fuzz.mutant import kind_of, run_mutant
+from tests.fuzz.part_kinds import prepare_parts
 from tests.fuzz.release_kinds import Work
 from tests.fuzz.runner import run
 
@@ -24,6 +25,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="sfumato-fuzz-") as name:
             place = Path(os.environ.get("FUZZ_KEEP") or name)
             prepare(place / "bases")
+            prepare_parts(place / "bases")
             (place / "scratch").mkdir()
             number = int(sys.argv[1])
             print(f"{kind_of(seed, number)}: {run_mutant(seed, number, Work(place / 'bases', place / 'scratch'))}")

@@ -189,7 +189,7 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
 def prepare(directory: Path) -> None:
     """Write every base in every format to `directory/name/format`, and the links of those that have any beside them."""
     for base in BASES:
-        made = publication(tables()[base.name], base.requirement, method=base.method, random=1)
+        made = publication(tables()[base.name], base.requirement, method=base.method, random=1, register=directory)
         for kind in FORMATS:
             made.release.save(directory / base.name / kind, format=kind)
         if made.links is not None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.release.apart import ApartBuckets, ApartColumns, ApartRanges
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.columns import ColumnsRelease
@@ -29,7 +28,6 @@ FORMS: dict[str, type[Release]] = {
     "views": ViewsRelease,
     "randomized": RandomizedRelease,
 }
-APART: dict[str, type[Release]] = {"buckets": ApartBuckets, "ranges": ApartRanges, "columns": ApartColumns}
 
 
 class NoDraftError(Exception):
@@ -63,12 +61,12 @@ class Draft:
     @property
     def number(self) -> str:
         """The column that says who belongs together."""
-        return {"buckets": "bucket", "randomized": "part"}.get(self.manifest["form"], "group")
+        return "part" if self.manifest["form"] == "randomized" else "group"
 
     @property
     def counted(self) -> list[str]:
         """The tables that count sensitive values."""
-        return [name for name in self.tables if name == "st" or name.startswith("st_")]
+        return [name for name in self.tables if name == "st"]
 
     def keep_books(self) -> None:
         """Make the manifest agree with the tables: numbers of people, of groups and of values, bounds, and words of claims."""
@@ -76,13 +74,13 @@ class Draft:
         form, parameters = self.manifest["form"], self.manifest["parameters"]
         people = {"buckets": "qit", "views": "at"}.get(form, "records")
         if form == "columns":
-            self.manifest["rows"] = sum(row["count"] for row in self.tables[self.counted[0]])
+            self.manifest["rows"] = self.files.parts()[0].counted
         else:
             self.manifest["rows"] = len(self.tables[people])
         if form == "randomized":
             return
         parts = self.files.parts()
-        parameters["buckets" if form == "buckets" else "groups"] = len(parts[0].groups())
+        parameters["groups"] = len(parts[0].groups())
         if self.manifest["values"] is not None:
             for part, told in zip(parts, self.manifest["values"], strict=True):
                 _tell_values(part, told)
@@ -98,9 +96,9 @@ class Draft:
             for name, rows in self.tables.items():
                 self.tables[name] = [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)]
         if "groups" in self.tables:
-            told = {row[self.number]: row["told"] for row in self.tables["groups"]}
+            told = {row[self.number]: row["account"] for row in self.tables["groups"]}
             there = {row[self.number] for name, rows in self.tables.items() if name != "groups" for row in rows}
-            self.tables["groups"] = [{self.number: one, "told": told.get(one, 1000)} for one in there]
+            self.tables["groups"] = [{self.number: one, "account": told.get(one, 1000)} for one in there]
         if self.manifest["form"] != "randomized":
             used = sorted({row[self.number] for rows in self.tables.values() for row in rows})
             short = {number: k + 1 for k, number in enumerate(used)}
@@ -118,22 +116,21 @@ class Draft:
                 declared = self.manifest["parameters"]["parameters"] == "declared"
                 made = randomized_claim(self.manifest["requirement"]["against"], declared=declared, one_row_per_person=one_row)
             else:
-                asked, apart = self.manifest["requirement"], self.files.apart
+                asked, several = self.manifest["requirement"], self.files.apart
                 sets = any("sets" in one for one in (asked, *asked.get("columns", {}).values()))
-                made = Claim.association(asked["against"], one_row_per_person=one_row, sets=sets, apart=apart)
+                made = Claim.association(asked["against"], one_row_per_person=one_row, sets=sets, several=several)
             claim.update(vars(made))
 
     def save(self, directory: Path, kind: str) -> None:
         """Write the draft as a release in canonical order and bytes; what cannot be one raises as it does for anybody."""
         manifest = Manifest.from_json(spelled(self.manifest))
         try:
-            accounts = [{"group": row[self.number], "told": row["told"]} for row in self.tables.get("groups", [])]
+            accounts = [{"group": row[self.number], "account": row["account"]} for row in self.tables.get("groups", [])]
             written = self.tables | ({"groups": accounts} if accounts else {})
             tables = {name: pa.Table.from_pylist(rows, schema=self.types[name]) for name, rows in written.items()}
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise NoDraftError from None
-        kinds = APART if self.files.apart else FORMS
-        kinds[manifest.form].from_tables(manifest, tables, in_any_order=True).save(directory, format=kind)
+        FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True).save(directory, format=kind)
 
 
 def _tell_values(files: Files, told: dict[str, Any]) -> None:

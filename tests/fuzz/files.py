@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ class Group:
 
     people: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    told: int = 1000
+    account: int = 1000
 
     @property
     def shown(self) -> int:
@@ -75,16 +76,26 @@ class Files:
         if manifest["basis"] == "noisy":
             method |= {key: method[key] and method[key][name] for key in ("shares", "values", "otherwise")}
         schema = manifest["schema"] | {"sensitive": [one for one in manifest["schema"]["sensitive"] if one["name"] == name]}
-        tables = {key: rows for key, rows in self.tables.items() if not key.startswith("st_")}
+        tables = {key: rows for key, rows in self.tables.items() if key != "st"}
         if "records" in tables:
             others = set(self.sensitive) - {name}
             tables["records"] = [{key: one for key, one in row.items() if key not in others} for row in tables["records"]]
         else:
-            tables["st"] = self.tables[f"st_{name}"]
+            kind = schema["sensitive"][0]["kind"]
+            tables["st"] = [
+                {"group": row["group"], name: typed(row["value"], kind), "count": row["count"]}
+                for row in self.tables["st"]
+                if row["secret"] == name
+            ]
         schema["declared"] = {key: one for key, one in schema["declared"].items() if key != "protect"}
         return Files(
             manifest | {"schema": schema, "requirement": own, "values": values, "method": method}, tables, len(self.sensitive)
         )
+
+    @property
+    def counted(self) -> int:
+        """How many people the table of sensitive values counts."""
+        return sum(row["count"] for row in self.tables["st"])
 
     def label(self, row: Row) -> str:
         return " / ".join(text(row[name]) for name in self.sensitive)
@@ -97,11 +108,10 @@ class Files:
                 found[row["group"]].people += 1
                 found[row["group"]].counts[self.label(row)] += 1
             return self._with_accounts(found)
-        number = "bucket" if self.form == "buckets" else "group"
         for row in self.tables["st"]:
-            found[row[number]].counts[self.label(row)] += row["count"]
+            found[row["group"]].counts[self.label(row)] += row["count"]
         for row in self.tables.get("qit", []) + self.tables.get("at", []):
-            found[row[number]].people += 1
+            found[row["group"]].people += 1
         if self.form == "columns":
             for group in found.values():
                 group.people = group.shown
@@ -109,12 +119,24 @@ class Files:
 
     def _with_accounts(self, found: dict[Any, Group]) -> dict[Any, Group]:
         for row in self.tables.get("groups", []):
-            found[row.get("group", row.get("bucket"))].told = row["told"]
+            found[row["group"]].account = row["account"]
         return found
 
 
+def typed(value: str | None, kind: str) -> Any:
+    """Return a value of one of several secrets, which is written as text, in its own type."""
+    if value is None or kind == "categorical":
+        return value
+    if kind == "date":
+        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+    return int(value) if value.lstrip("-").isdecimal() else float(value)
+
+
 def _rows(directory: Path, facts: Mapping[str, Any]) -> list[Row]:
-    path = directory / facts["files"][0]["file"]
+    return [row for one in facts["files"] for row in _rows_of(directory / one["file"], facts)]
+
+
+def _rows_of(path: Path, facts: Mapping[str, Any]) -> list[Row]:
     if path.suffix == ".parquet":
         return pq.read_table(path).to_pylist()
     types = {column["name"]: pa.type_for_alias(column["type"]) for column in facts["columns"]}

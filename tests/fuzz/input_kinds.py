@@ -18,7 +18,7 @@ from pyarrow import feather, ipc
 
 from sfumato import Policy, publication
 from sfumato.errors import SfumatoError
-from sfumato.explain import explain
+from sfumato.explanation import explain
 from sfumato.policy import draft_policy
 from tests.fuzz.bases import frames
 from tests.fuzz.noise import FLOATS, NUMBERS, TEXTS, mutate_bytes

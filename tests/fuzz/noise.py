@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 NUMBERS = (
@@ -124,6 +125,31 @@ def mutate_json(coins: random.Random, document: Any) -> Any:
     else:
         container[key] = odd_value(coins)
     return document
+
+
+BEYOND = (
+    "0", "1", "2", "3/2", "1000001/1000000", "999999/1000000", "21", "1000000000000", "1000000000001", "1/1000000000000",
+    "9" * 399, "1/" + "9" * 399, "-1", "-1/2", "0/1", "2/1", "1/0", "1.5", "1e3",
+)  # fmt: skip
+"""Numbers as manifests write them, at the ends of the ranges that they have and beyond; and some that no manifest writes."""
+_EXACT = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
+def number_beyond(coins: random.Random, documents: list[Any]) -> None:
+    """Put one to three numbers of some documents, of which one is chosen for each, to the ends of their ranges or beyond."""
+    for _ in range(coins.choice([1, 1, 1, 2, 3])):
+        document = coins.choice([one for one in documents if isinstance(one, (dict, list))])
+        places = [(where, key) for where, key in _places(document) if _is_number(where[key])]
+        if places:
+            where, key = coins.choice(places)
+            exact = isinstance(where[key], str) or coins.random() < 0.1
+            where[key] = coins.choice(BEYOND) if exact else coins.choice([*NUMBERS, *FLOATS, where[key] + 1, where[key] - 1])
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return _EXACT.fullmatch(value) is not None
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _copy(value: Any) -> Any:

@@ -97,7 +97,7 @@ def ask(release: Release, coins: random.Random, text: str | None = None) -> str:
 
 def check_beliefs(release: Release, people: Any) -> None:
     """Ask what is believed of these people and check that these are probabilities."""
-    found = [release.beliefs(people)]
+    found = [release.beliefs(people), release.mean_beliefs(people)]
     if release.form in ("columns", "views"):
         found.append(release.presence(people))
     for beliefs in found:
@@ -130,12 +130,14 @@ def _none(faults: list[str], what: str) -> None:
 
 def _same_again(release: Release, directory: Path) -> None:
     """Raise unless a release that was loaded is saved with the same bytes."""
-    kind = "csv" if any(path.suffix == ".csv" for path in directory.iterdir()) else "parquet"
+    kind = "csv" if any(path.suffix == ".csv" for path in directory.rglob("*")) else "parquet"
     again = directory.with_name(directory.name + "-again")
     shutil.rmtree(again, ignore_errors=True)
     release.save(again, format=kind)
-    if {path.name: path.read_bytes() for path in directory.iterdir()} != {
-        path.name: path.read_bytes() for path in again.iterdir()
-    }:
+    if _content(directory) != _content(again):
         raise Wrong("what was loaded is not saved with the same bytes")
     shutil.rmtree(again)
+
+
+def _content(directory: Path) -> dict[Path, bytes]:
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

@@ -16,7 +16,7 @@ from tests.fuzz.bases import BASES, FORMATS, tables
 from tests.fuzz.claim_lies import claim_more
 from tests.fuzz.drafts import Draft, NoDraftError
 from tests.fuzz.lies import tell_lies
-from tests.fuzz.noise import mutate_bytes, mutate_json, mutate_text
+from tests.fuzz.noise import mutate_bytes, mutate_json, mutate_text, number_beyond
 from tests.fuzz.oracle import check_release
 
 
@@ -35,12 +35,17 @@ class Work:
 
     def files(self, name: str, kind: str) -> dict[str, bytes]:
         """Return the files of a base."""
-        return {path.name: path.read_bytes() for path in sorted((self.bases / name / kind).iterdir())}
+        place = self.bases / name / kind
+        return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+    def release(self, name: str, kind: str) -> Release:
+        """Return a base as a release."""
+        return Release.load(self.bases / name / kind)
 
     def draft(self, name: str) -> Draft:
         """Return a base taken apart, to be changed."""
         if name not in self.drafts:
-            self.drafts[name] = Draft.of(Release.load(self.bases / name / "parquet"))
+            self.drafts[name] = Draft.of(self.release(name, "parquet"))
         return self.drafts[name].copy()
 
     def fresh(self, name: str = "mutant") -> Path:
@@ -54,6 +59,7 @@ class Work:
         place = self.fresh()
         place.mkdir()
         for name, data in files.items():
+            (place / name).parent.mkdir(exist_ok=True)
             (place / name).write_bytes(data)
         return place
 
@@ -136,10 +142,37 @@ def claim_mutant(coins: random.Random, work: Work) -> str:
     return _drafted(coins, work, claim_more)
 
 
+def number_mutant(coins: random.Random, work: Work) -> str:
+    """Put numbers of requirement, method and parameters beyond their ranges; often the rest of the manifest follows them."""
+    if coins.random() < 0.5:
+        return _drafted(coins, work, _numbers_beyond)
+    name, kind, table = work.pick(coins)
+    files = work.files(name, kind)
+    honest, document = json.loads(files["manifest.json"]), json.loads(files["manifest.json"])
+    number_beyond(coins, [document[key] for key in NUMBERED])
+    files["manifest.json"] = spelled(document)
+    return check_release(work.put(files), table, honest, coins)
+
+
+NUMBERED = ("requirement", "requirement", "method", "parameters", "values", "schema")
+
+
+def _numbers_beyond(coins: random.Random, draft: Draft) -> None:
+    number_beyond(coins, [draft.manifest[key] for key in NUMBERED])
+    draft.claim_anew()
+    if coins.random() < 0.7:
+        draft.keep_books()
+
+
 def _drafted(coins: random.Random, work: Work, change: Any) -> str:
     name, kind, table = work.pick(coins)
-    draft = work.draft(name)
     honest = work.draft(name).manifest
+    place = drafted(coins, work, work.draft(name), change, kind)
+    return place if isinstance(place, str) else check_release(place, table, honest, coins)
+
+
+def drafted(coins: random.Random, work: Work, draft: Draft, change: Any, kind: str) -> Path | str:
+    """Return where a draft lies after a change, or why there is none."""
     try:
         change(coins, draft)
         place = work.fresh()
@@ -152,7 +185,7 @@ def _drafted(coins: random.Random, work: Work, change: Any) -> str:
         if _in_product(error):
             raise
         return "no mutant"
-    return check_release(place, table, honest, coins)
+    return place
 
 
 def _in_product(error: BaseException) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.fuzz.bases import prepare
 from tests.fuzz.mutant import kind_of, run_mutant
+from tests.fuzz.part_kinds import prepare_parts
 from tests.fuzz.release_kinds import Work
 
 SLOW = 10.0
@@ -24,7 +25,7 @@ STUCK = 300.0
 """Seconds after which a process that says nothing is ended."""
 TOLD = 30.0
 """Seconds between two lines that say how far it is."""
-MEMORY = 2 << 30
+MEMORY = 4 << 30
 """Bytes that a process may ask for beyond what it has when it starts."""
 
 
@@ -74,6 +75,7 @@ def run(*, seed: int, seconds: float | None = None, mutants: int | None = None, 
     with tempfile.TemporaryDirectory(prefix="sfumato-fuzz-") as name:
         place = Path(name)
         prepare(place / "bases")
+        prepare_parts(place / "bases")
         end = None if seconds is None else time.monotonic() + seconds
         busy = {_start(place, report, step, step, workers, mutants) for step in range(workers)}
         told = time.monotonic()

@@ -115,7 +115,7 @@ def _numbers(files: Files, groups: Mapping[Any, Group]) -> list[str]:
         found.append("another number of people than the manifest says")
     if any(group.shown != group.people + decoys for group in groups.values()):
         found.append("a group shows another number of values than it has people")
-    if files.parameters.get("groups", files.parameters.get("buckets")) != len(groups):
+    if files.parameters.get("groups", files.parameters.get("groups")) != len(groups):
         found.append("another number of groups than the manifest says")
     totals: Counter[str] = Counter()
     for group in groups.values():
@@ -157,7 +157,10 @@ def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> l
     else:
         soft = files.manifest["basis"] == "soft" and requirement["against"] == "engineer"
         beliefs = (
-            (label, n / (1 + (one.people - 1) * Fraction(one.told, 1000)) if soft else Fraction(n, one.shown))
+            (
+                label,
+                min(n / (1 + (one.people - 1) * Fraction(one.account, 1000)), Fraction(1)) if soft else Fraction(n, one.shown),
+            )
             for one in groups.values()
             for label, n in one.counts.items()
         )
@@ -178,7 +181,7 @@ def _sure_of_sets(files: Files, groups: Mapping[Any, Group], shares: Shares | No
         most = set_bound(rule, None if shares is None else sum((shares.get(one, Fraction(0)) for one in values), Fraction(0)))
         for one in groups.values():
             count = sum(n for label, n in one.counts.items() if label in values)
-            belief = count / (1 + (one.people - 1) * Fraction(one.told, 1000)) if soft else Fraction(count, one.shown)
+            belief = count / (1 + (one.people - 1) * Fraction(one.account, 1000)) if soft else Fraction(count, one.shown)
             belief = min(belief, Fraction(1))
             if most is None or belief > most:
                 found.append(f"the set {name} is believed with {belief}, above {most}")

@@ -29,14 +29,14 @@ def wrong_noise(files: Files, bound: Bound) -> list[str]:
     groups = files.groups()
     if any(set(group.counts) != set(prior) for group in groups.values()):
         found.append("a bucket does not show every declared value")
-    if manifest["values"] is not None or files.parameters["buckets"] != len(groups):
+    if manifest["values"] is not None or files.parameters["groups"] != len(groups):
         found.append("the manifest counts otherwise")
     grows = 1 / Fraction(files.parameters["ratio"]) ** (2 * files.secrets)
     for label, share in prior.items():
         most = _odds_bound(requirement, share) if requirement["model"] == "differential" else bound(requirement, label, share)
         if most is None or grows * share / (1 + (grows - 1) * share) > most:
             found.append(f"an insider may become surer of {label} than its bound")
-    if len({(_quasi(files, row), row["bucket"]) for row in files.tables["qit"]}) != len(
+    if len({(_quasi(files, row), row["group"]) for row in files.tables["qit"]}) != len(
         {_quasi(files, row) for row in files.tables["qit"]}
     ):
         found.append("equal people are in different buckets")

@@ -74,7 +74,7 @@ def _fits(files: Files, classes: Counter[Person]) -> dict[Person, list[Any]]:
         return {one: [(g, one[1]) for g, row in boxes.items() if _inside(files, row, one[0])] for one in classes}
     places: dict[Any, dict[Any, None]] = defaultdict(dict)
     for row in files.tables["qit"]:
-        places[tuple(row[name] for name in files.quasi)][row["bucket"]] = None
+        places[tuple(row[name] for name in files.quasi)][row["group"]] = None
     return {one: [(g, one[1]) for g in places[one[0]]] for one in classes}
 
 

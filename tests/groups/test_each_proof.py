@@ -14,10 +14,10 @@ import pytest
 
 from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.near.matched import matched_groups
-from sfumato.groups.soft import Rule, leading
+from sfumato.groups.soft import SoftTests, leading
 from sfumato.groups.streams import Step
-from sfumato.privacy.each import as_combinations, stacked
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.combinations import as_combinations
 from sfumato.randomness import SeededRandomness
 from tests.groups._soft_twin import ONE, Case, made, outcomes
 from tests.makers import people
@@ -127,13 +127,18 @@ def test_a_version_that_bounds_combinations_only_is_caught(tests):
     )
 
 
+def without_sets(bounds):
+    """The bounds of values alone."""
+    return Bounds.of(bounds.values, bounds.counts[: bounds.valued], bounds.limits[: bounds.valued])
+
+
 def bounds_of(world, values, limits):
-    """Bounds of both secrets, stacked, for a world of pairs."""
+    """Bounds of both secrets, together, for a world of pairs."""
     columns = {}
     for k, many in enumerate(values):
         own = [pair // values[1] if k == 0 else pair % values[1] for pair in world]
-        columns["ab"[k]] = Bounds(tuple(map(str, range(many))), tuple(map(own.count, range(many))), limits[k])
-    return stacked(columns)
+        columns["ab"[k]] = Bounds.of(tuple(map(str, range(many))), tuple(map(own.count, range(many))), limits[k])
+    return Bounds.together(columns)
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -153,7 +158,7 @@ def test_kernels_do_with_two_secrets_what_the_twin_does(tight):
         case = case_of(quasi, ((1,) * 4, (1,) * 3), limits, coins.choice([0, 3, 7]), coins.choice([1, 3, 8]))
         bounds = bounds_of(world, values, limits)
         columns = people(["v"] * size, **{f"q{j}": list(column) for j, column in enumerate(zip(*quasi, strict=True))}).quasi
-        soft, drawn = Rule(case.patience, case.tests) if case.tests and not tight else None, SeededRandomness(seed)
+        soft, drawn = SoftTests(case.patience, case.tests) if case.tests and not tight else None, SeededRandomness(seed)
         secrets = np.array([first, [4 + y for y in second]])
         found = cut_into_boxes(columns, secrets, bounds, tight=tight, floor=1, weights=None, soft=soft, random=drawn)
         boxes = [tuple(np.flatnonzero(found.group == box).tolist()) for box in range(found.groups)]
@@ -166,7 +171,7 @@ def test_kernels_do_with_two_secrets_what_the_twin_does(tight):
         def tossed(low, high, drawn=drawn, case=case):
             return leading(drawn.spawn(Step.CUTS).spawn(low, high), case.chance(high - low), case.tests) if case.tests else ()
 
-        told = [1000] * found.groups if found.told is None else found.told.tolist()
+        told = [1000] * found.groups if found.account is None else found.account.tolist()
         assert sorted(zip(boxes, told, strict=True)) == made(case, world, tossed), seed
         refused += min(told) < 1000
     assert cut > 40
@@ -188,7 +193,7 @@ def test_matched_groups_keep_the_bounds_of_both_secrets_and_bounding_combination
         pairs = as_combinations(stack, list(map(str, present)), list(map(world.count, present)), parts)
         columns = people(["v"] * size, x=[coins.randrange(30) for _ in range(size)]).quasi
         codes = np.array([present.index(pair) for pair in world])
-        for bounds, checked in ((pairs, True), (Bounds(pairs.values, pairs.counts, pairs.limits), False)):
+        for bounds, checked in ((pairs, True), (without_sets(pairs), False)):
             group = matched_groups(columns, codes, bounds, random=SeededRandomness(seed), floor=1).group
             over = False
             for one in set(group.tolist()):

@@ -13,7 +13,7 @@ from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.fragments.views import view_boxes
 from sfumato.groups.near.matched import variety
-from sfumato.groups.near.order import Scale, seen_width
+from sfumato.groups.near.order import BoxCost, seen_width
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.partition import _spread
 from sfumato.privacy import LDiversity
@@ -51,7 +51,7 @@ def test_categories_lie_at_the_same_places_in_any_order_of_the_rows(table):
 @designs
 def test_columns_vary_equally_in_any_order_of_the_rows(table):
     def scale(columns):
-        return Scale.of(columns, [seen_width(column) for column in columns])
+        return BoxCost.of(columns, [seen_width(column) for column in columns])
 
     numeric = [column.kind != "categorical" for column in table.quasi]
     first, spread = variety(scale(table.quasi)), _spread(numeric, Costs.of(table.quasi))
@@ -63,7 +63,7 @@ def test_columns_vary_equally_in_any_order_of_the_rows(table):
 
 def test_columns_that_permute_each_other_vary_exactly_alike():
     columns = DESIGNS["permuted columns"].quasi
-    one, two = variety(Scale.of(columns, [seen_width(column) for column in columns]))
+    one, two = variety(BoxCost.of(columns, [seen_width(column) for column in columns]))
     assert one == two
 
 

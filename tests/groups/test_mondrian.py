@@ -16,7 +16,7 @@ from sfumato.groups._mondrian_kernels import boundaries, entropy_suffices, power
 from sfumato.groups.cuts import Space
 from sfumato.groups.mondrian import Constraint, mondrian, require_room
 from sfumato.privacy import FPrivacy
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table
 
@@ -278,7 +278,7 @@ def test_people_all_alike_are_one_group_and_a_table_of_one_column_is_cut():
     ],
 )
 def test_what_the_whole_table_breaks_is_refused_with_what_would_work(constraint, k, told, nearest):
-    bounds = Bounds(("a", "b", "c", "d"), (4, 2, 1, 1), (Fraction(1),) * 4)
+    bounds = Bounds.of(("a", "b", "c", "d"), (4, 2, 1, 1), (Fraction(1),) * 4)
     with pytest.raises(Infeasible, match=told) as caught:
         require_room(constraint, bounds, k)
     assert caught.value.nearest == nearest
@@ -286,6 +286,6 @@ def test_what_the_whole_table_breaks_is_refused_with_what_would_work(constraint,
 
 
 def test_distances_beyond_64_bits_are_refused():
-    bounds = Bounds(("a", "b"), (1 << 30, 1 << 30), (Fraction(1),) * 2)
+    bounds = Bounds.of(("a", "b"), (1 << 30, 1 << 30), (Fraction(1),) * 2)
     with pytest.raises(InputError, match="64 bits"):
         Constraint("t-closeness", t=Fraction(1, 2)).most(bounds)

@@ -9,9 +9,9 @@ import pytest
 
 from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.grouping import histograms, require_bounds
-from sfumato.groups.soft import Rule, leading
+from sfumato.groups.soft import SoftTests, leading
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds, SetBound
+from sfumato.privacy.bounds import Bounds, SetBound
 from sfumato.randomness import SeededRandomness
 from tests.groups._soft_twin import ONE, Case, made
 from tests.groups.test_soft_proof import faults
@@ -72,8 +72,8 @@ def kernel_case(seed):
     columns = (2, 9, 4)[: coins.choice([1, 3])]
     quasi = tuple(tuple(coins.randrange(wide) for wide in columns) for _ in range(size))
     case = Case(quasi, limits, coins.choice([1, 2, 5]), coins.choice([0, 3, 7]), coins.choice([1, 3, 8, 20]), sets=sets)
-    bounds = Bounds(
-        tuple("abcde"),
+    bounds = Bounds.of(
+        tuple("abcde")[:values],
         tuple(held[:values]),
         limits[:values],
         tuple(SetBound(str(k), tuple(sorted(one)), limits[values + k]) for k, one in enumerate(sets)),
@@ -88,7 +88,7 @@ def test_kernels_do_with_sets_what_the_twin_does():
         case, world, bounds = kernel_case(seed)
         quasi = {f"q{j}": list(column) for j, column in enumerate(zip(*case.quasi, strict=True))}
         coins, columns = SeededRandomness(seed), people(["abcde"[value] for value in world], **quasi).quasi
-        soft = Rule(case.patience, case.tests) if case.tests else None
+        soft = SoftTests(case.patience, case.tests) if case.tests else None
         found = cut_into_boxes(
             columns, np.array(world), bounds, tight=False, floor=case.floor, weights=None, soft=soft, random=coins
         )
@@ -97,11 +97,11 @@ def test_kernels_do_with_sets_what_the_twin_does():
             return leading(coins.spawn(Step.CUTS).spawn(low, high), case.chance(high - low), case.tests) if case.tests else ()
 
         expected = made(case, world, tossed)
-        told = [1000] * found.groups if found.told is None else found.told.tolist()
+        told = [1000] * found.groups if found.account is None else found.account.tolist()
         boxes = [tuple(np.flatnonzero(found.group == box).tolist()) for box in range(found.groups)]
         assert sorted(zip(boxes, told, strict=True)) == expected, seed
         shown = histograms(found.group, np.array(world), 5)
-        require_bounds(shown, found.sizes, bounds.limits, found.told, bounds.sets)
+        require_bounds(shown, found.sizes, bounds, found.account)
         cut += found.groups > 1
         refused += min(told) < 1000
     assert cut > 40

@@ -18,9 +18,8 @@ def several_looks():
     return {name: table for name, table in example_tables().items() if name != "all alike"}
 
 
-@pytest.mark.parametrize("method", [BuReL(), BuReL(packing="fewest", fill="hilbert")], ids=str)
-def test_burel_in_ranges_passes_the_conformance_suite(method):
-    assert len(check_method(method)) == len(CHECKS) * len(example_tables())
+def test_burel_by_other_rules_passes_the_conformance_suite():
+    assert len(check_method(BuReL(packing="fewest", fill="hilbert"))) == len(CHECKS) * len(example_tables())
 
 
 def test_burel_in_buckets_passes_the_conformance_suite():
@@ -37,7 +36,7 @@ def test_every_group_is_beta_like_by_the_definition(method, enhanced):
     result = publication(table, requirement, method=method, random=1)
     release = result.release
     if method.form == "buckets":
-        entries = zip(release.st_bucket, release.st_value, release.st_count, strict=True)
+        entries = zip(release.st_group, release.st_value, release.st_count, strict=True)
     else:
         start, value, count = release.shown
         entries = zip(np.repeat(np.arange(len(start) - 1), np.diff(start)), value, count, strict=True)
@@ -58,7 +57,7 @@ def test_any_other_bounds_are_kept_too():
         assert len(release.sizes) > 10
         assert all(
             Fraction(int(count), int(release.sizes[bucket])) <= bounds.limits[value]
-            for bucket, value, count in zip(release.st_bucket, release.st_value, release.st_count, strict=True)
+            for bucket, value, count in zip(release.st_group, release.st_value, release.st_count, strict=True)
         )
 
 
@@ -109,7 +108,7 @@ def test_an_engineer_is_refused():
 
 
 def test_bounds_of_1_protect_nobody():
-    with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
+    with pytest.raises(PolicyError, match="protects nobody"):
         BuReL().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
@@ -118,7 +117,7 @@ def test_bounds_below_a_share_are_infeasible():
         BuReL().run(skewed(), LDiversity(9, against="reader"))
 
 
-@pytest.mark.parametrize("column", ["bucket", "count"])
+@pytest.mark.parametrize("column", ["group", "count"])
 def test_a_column_with_a_name_of_the_form_is_refused(column):
     table = people(["a", "b"] * 5, **{column: list(range(10))})
     with pytest.raises(InputError, match=column):

@@ -45,7 +45,7 @@ def test_inflation_is_by_largest_remainder_and_never_twice_in_a_bucket():
 
 def test_a_value_too_frequent_to_be_inflated_is_named():
     values = ["often"] * 18 + [f"v{k}" for k in range(9) for _ in range(9)]
-    with pytest.raises(Infeasible, match=r"at most 1/6 of the people; too frequent: often"):
+    with pytest.raises(Infeasible, match=r"1/6 of the people.*often"):
         publish(people(values), LDiversity(5), method=Decoys(decoys=1))
 
 

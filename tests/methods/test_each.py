@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import FormatError, Infeasible, NotProvable, PolicyError
 from sfumato.policy import Policy
-from sfumato.privacy.each import stacked, unstacked
+from sfumato.privacy.bounds import Bounds
 from sfumato.release.files import read_release
 
 ROLES = {"quasi": ["age", "town"], "sensitive": ["illness", "income"], "protect": "each"}
@@ -66,8 +66,8 @@ def test_every_group_keeps_the_bounds_of_every_column_and_the_release_survives_t
     for audit in (sf.audit(tmp_path / "release"), sf.audit(tmp_path / "release", table())):
         assert audit.holds is True, audit.problems
         assert not audit.problems
-    for name, part, people_of in zip(ROLES["sensitive"], read.parts, table().apart(), strict=True):
-        limits = asked.of(name).bounds(people_of.sensitive.histogram()).limits
+    for name, part, people_of in zip(ROLES["sensitive"], read.each, table().each(), strict=True):
+        limits = asked.of(name).bounds(people_of.sensitive.histogram()).limits[: len(part.labels)]
         beliefs = part.beliefs(people())
         assert (np.nanmax(beliefs, axis=0) <= [float(limit) + 1e-12 for limit in limits]).all()
     assert read.beliefs(people().slice(0, 3)).shape == (3, len(ILLNESSES) + len(INCOMES)) == (3, len(read.labels))
@@ -77,7 +77,8 @@ def test_a_release_shows_each_column_alone_and_no_combination(made):
     tables = made[0].release.tables()
     if made[0].release.form == "ranges":
         return
-    assert {name for name in tables if name.startswith("st")} == {"st_illness", "st_income"}
+    assert set(tables["st"]["secret"].to_pylist()) == {"illness", "income"}
+    assert tables["st"].column_names == ["group", "secret", "value", "count"]
     assert all(not {"illness", "income"} <= set(one.column_names) for one in tables.values())
 
 
@@ -121,22 +122,22 @@ def test_the_claim_says_that_no_link_between_secrets_is_seen_and_the_audit_finds
     assert audit.claims[0].note == "the claim is not made in the words that such a claim has"
 
 
-@pytest.mark.parametrize("name", ["st_illness", "st_income"])
+@pytest.mark.parametrize("name", ["illness", "income"])
 def test_an_audit_finds_a_count_over_its_bound_in_either_column(name):
     release = sf.publish(table(), sf.FPrivacy(**RULE), random=1)
     tables, place = dict(release.tables()), 0
-    shown = tables[name]
-    counts, buckets = shown["count"].to_pylist(), shown["bucket"].to_pylist()
-    first = [k for k, bucket in enumerate(buckets) if bucket == 1]
+    shown = tables["st"]
+    counts = shown["count"].to_pylist()
+    first = [k for k, row in enumerate(shown.to_pylist()) if (row["group"], row["secret"]) == (1, name)]
     counts[first[0]] += sum(counts[k] - 1 for k in first[1:])
     for k in first[1:]:
         counts[k] = 1
-    tables[name] = shown.set_column(shown.column_names.index("count"), "count", pa.array(counts, pa.int64()))
+    tables["st"] = shown.set_column(shown.column_names.index("count"), "count", pa.array(counts, pa.int64()))
     from sfumato.auditor.audit import audit_tables
 
     audit = audit_tables(release.manifest, tables)
     assert audit.holds is False
-    assert audit.claims[place].value.startswith(name[3:])
+    assert audit.claims[place].value.startswith(name)
 
 
 def test_what_is_not_declared_of_a_column_is_found(tmp_path):
@@ -148,8 +149,8 @@ def test_what_is_not_declared_of_a_column_is_found(tmp_path):
     assert [one["set"] for one in document["values"][1]["sets"]] == ["poor"]
     document["values"][1]["values"][0]["bound"] = "1/2"
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
-    assert any("income: high: its bound follows" in problem for problem in sf.audit(tmp_path / "r").problems)
-    assert read_release(tmp_path / "r").manifest.apart
+    assert any("income: high: its bound" in problem for problem in sf.audit(tmp_path / "r").problems)
+    assert read_release(tmp_path / "r").manifest.secrets == ("illness", "income")
 
 
 @pytest.mark.parametrize("form", ["buckets", "ranges"])
@@ -168,7 +169,7 @@ def test_a_forged_claim_about_presence_is_refused_where_the_form_makes_none(form
 
 
 def test_several_columns_without_a_word_on_what_is_protected_are_refused_with_both_spellings():
-    with pytest.raises(PolicyError, match=r"illness.*income.*each is protected by itself") as found:
+    with pytest.raises(PolicyError, match=r"illness.*income.*by itself") as found:
         sf.Schema(quasi=["age"], sensitive=["illness", "income"])
     assert 'protect = "each"' in found.value.hint
     assert 'protect = "combination"' in found.value.hint
@@ -183,18 +184,18 @@ def test_several_columns_without_a_word_on_what_is_protected_are_refused_with_bo
     ids=lambda one: one.name,
 )
 def test_other_methods_refuse_with_a_reason(method):
-    with pytest.raises(NotProvable, match="cannot protect each of several sensitive columns by itself") as found:
+    with pytest.raises(NotProvable, match="several sensitive columns") as found:
         sf.publish(table(), sf.FPrivacy(**RULE, against="reader"), method=method)
     assert 'protect = "combination"' in found.value.hint
 
 
 def test_requirements_of_columns_are_checked():
     asked = sf.FPrivacy(**RULE, columns={"inkome": OWN})
-    with pytest.raises(PolicyError, match="inkome: no such sensitive column"):
+    with pytest.raises(PolicyError, match="inkome: no such"):
         sf.publish(table(), asked)
-    with pytest.raises(PolicyError, match="only where each is protected by itself"):
+    with pytest.raises(PolicyError, match="by itself"):
         sf.publish(table(protect="combination"), sf.FPrivacy(**RULE, columns={"income": OWN}))
-    with pytest.raises(PolicyError, match="a set has values of one of them"):
+    with pytest.raises(PolicyError, match="a set has values"):
         sf.publish(table(), sf.FPrivacy(**RULE, sets={"x": {"values": ["Flu"], "bound": "0.5"}}))
     with pytest.raises(PolicyError, match="against 'insider'"):
         sf.FPrivacy(**RULE, columns={"income": sf.LDiversity(l=2, against="insider")})
@@ -202,13 +203,23 @@ def test_requirements_of_columns_are_checked():
         sf.publish(table(), sf.FPrivacy(**RULE, columns={"income": sf.LDiversity(l=4)}))
 
 
-def test_stacked_bounds_come_apart_again():
-    bounds = {name: OWN.bounds(one.sensitive.histogram()) for name, one in zip("ab", [table().apart()[1]] * 2, strict=True)}
-    both = stacked(bounds)
-    assert both.total == 3000
-    assert both.events[-1] == "any of b: poor"
-    assert [one.limits for one in unstacked(both)] == [one.limits for one in bounds.values()]
-    assert [one.sets[0].places for one in unstacked(both)] == [one.sets[0].places for one in bounds.values()]
+def test_bounds_of_several_secrets_are_one_list_of_events():
+    bounds = {name: OWN.bounds(one.sensitive.histogram()) for name, one in zip("ab", [table().each()[1]] * 2, strict=True)}
+    both = Bounds.together(bounds)
+    assert both.people == 3000
+    assert both.secret_of_event == (0, 0, 0, 0, 1, 1, 1, 1, 0, 1)
+    assert (both.events[-1], both.labels[-1], both.values[4]) == ("poor", "any of b: poor", "b: high")
+    assert both.members[1] == tuple(4 + place for place in both.members[0])
+    assert both.counts[-1] == sum(both.counts[place] for place in both.members[1])
+    assert [one.limits for one in both.each] == [one.limits for one in bounds.values()]
+    assert [one.members for one in both.each] == [one.members for one in bounds.values()]
+
+
+def test_secrets_with_other_declared_counts_are_brought_to_the_same_number_of_people():
+    half, third = (Bounds.of(("x", "y"), counts, (Fraction(1, 2), Fraction(1))) for counts in ((1, 1), (1, 2)))
+    both = Bounds.together({"a": half, "b": third})
+    assert (both.people, both.counts) == (6, (3, 3, 2, 4))
+    assert [one.shares for one in both.each] == [half.shares, third.shares]
 
 
 def test_a_question_about_one_secret_is_answered_by_its_own_release_and_one_about_two_by_independence():
@@ -217,12 +228,13 @@ def test_a_question_about_one_secret_is_answered_by_its_own_release_and_one_abou
     assert release.count("illness = 'HIV' AND age > 60").value == alone.count("illness = 'HIV' AND age > 60").value
     both = release.count("illness = 'HIV' AND income = 'low'")
     assert "independent inside groups" in both.note
-    shown = {name: release.tables()[f"st_{name}"].to_pylist() for name in ROLES["sensitive"]}
+    rows = release.tables()["st"].to_pylist()
+    shown = {name: [row for row in rows if row["secret"] == name] for name in ROLES["sensitive"]}
     expected = 0.0
-    for bucket in {row["bucket"] for row in shown["illness"]}:
-        size = sum(row["count"] for row in shown["illness"] if row["bucket"] == bucket)
+    for bucket in {row["group"] for row in shown["illness"]}:
+        size = sum(row["count"] for row in shown["illness"] if row["group"] == bucket)
         have = [
-            sum(row["count"] for row in shown[name] if row["bucket"] == bucket and row[name] == value)
+            sum(row["count"] for row in shown[name] if row["group"] == bucket and row["value"] == value)
             for name, value in (("illness", "HIV"), ("income", "low"))
         ]
         expected += have[0] * have[1] / size
@@ -255,7 +267,7 @@ def test_a_policy_gives_a_column_numbers_of_its_own_and_the_rest_is_that_of_all(
     own = policy.requirement.of("income")
     assert (own.theta, own.offset, own.sets[0].name) == (2, Fraction(1, 20), "poor")
     assert policy.requirement.of("illness").theta == 3
-    with pytest.raises(PolicyError, match=r"\[requirement.columns\] income thetta: unknown key"):
+    with pytest.raises(PolicyError, match=r"columns\] income thetta"):
         Policy.parse(POLICY.replace("theta = 2", "thetta = 2"))
     with pytest.raises(PolicyError, match=r"\[requirement\] protect: ") as found:
         Policy.parse(POLICY.replace('protect = "each"', ""))
@@ -266,10 +278,10 @@ def test_explain_speaks_of_each_column():
     policy = Policy.parse(POLICY)
     told = sf.explain(people(), policy, quick=True)
     assert told.feasible
-    assert {value.value.split(": ")[0] for value in told.values} == {"illness", "income"}
-    assert [one.value for one in told.sets] == ["income: poor"]
+    assert {value.value.split(": ")[0] for value in told.rule.values} == {"illness", "income"}
+    assert [one.value for one in told.rule.sets] == ["income: poor"]
     text = " ".join(told.sentences())
-    assert "Each of illness and income is protected by itself" in text
+    assert "illness and income" in text
     assert "nor between one sensitive column and another" in text
     assert told.to_dict()["protect"] == "each"
 
@@ -302,7 +314,7 @@ def test_noisy_boxes_of_several_columns_are_explained_on_people_that_nobody_is()
     closed = sf.Table.from_frame(people(1000), method.close(sf.Schema(**ROLES)))
     asked = sf.FPrivacy(theta=2, offset="0.1", against="insider", columns={"income": sf.LDiversity(l=2)})
     found = sf.explain(closed, asked, method=method)
-    odds = found.odds.to_dict()
+    odds = found.cost.odds.to_dict()
     assert odds["gamma"] == "3"
     assert odds["secrets"] == ["illness", "income"]
     assert odds["same"]["income: ℓ"] == pytest.approx(2)  # of four equal shares threefold odds make a half
@@ -319,7 +331,7 @@ def test_noisy_boxes_with_the_values_of_one_attribute_do_not_protect_each():
     method = sf.NoisyBoxes(shares=dict.fromkeys(ILLNESSES, 1), otherwise="Flu")
     with pytest.raises(PolicyError, match="each has declared values"):
         method.close(sf.Schema(**ROLES))
-    with pytest.raises(PolicyError, match="every column with declared values needs its own"):
+    with pytest.raises(PolicyError, match="needs its own"):
         sf.NoisyBoxes(shares=NOISY["shares"], otherwise="Flu")
 
 
@@ -361,3 +373,31 @@ def test_a_study_and_the_loss_of_ranges_take_columns_with_requirements_of_their_
     assert all(row.holds for row in found.runs)
     release = sf.publish(table(600), asked, method=sf.Boxes(floor=50), random=1)
     assert sf.utility.gcp(release).value == sf.utility.gcp(release.of("income")).value
+
+
+def test_each_column_has_odds_of_its_own_or_those_of_all(tmp_path):
+    text = """[columns]
+quasi = ["age", "town"]
+sensitive = ["illness", "income"]
+[requirement]
+protect = "each"
+model = "f-privacy"
+theta = 8
+offset = "0.02"
+odds = 8
+[requirement.columns.income]
+odds = 4
+"""
+    policy = Policy.parse(text)
+    assert (policy.requirement.of("illness").odds, policy.requirement.of("income").odds) == (8, 4)
+    made = sf.publication(people(), policy, random=1)
+    made.release.save(tmp_path / "release")
+    manifest = json.loads((tmp_path / "release/manifest.json").read_text())
+    assert manifest["requirement"]["odds"] == "8"
+    assert manifest["requirement"]["columns"]["income"]["odds"] == "4"
+    audit = sf.audit(tmp_path / "release", table())
+    assert audit.holds is True
+    manifest["requirement"]["columns"]["income"]["odds"] = "1"
+    (tmp_path / "release/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FormatError):
+        sf.audit(tmp_path / "release", table())

@@ -12,6 +12,7 @@ from sfumato import MultiSize, audit, publication, publish
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError
 from sfumato.groups.grouping import Histograms, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
+from sfumato.privacy.bounds import Bounds
 from sfumato.table import Schema, Table
 from tests.makers import people, skewed
 
@@ -21,8 +22,8 @@ BLIND = MultiSize()
 def shares_by_bucket(release):
     """Return {(bucket, value): count} and bucket sizes, read from the published tables by plain Python."""
     tables = release.tables()
-    sizes = Counter(tables["qit"]["bucket"].to_pylist())
-    counts = {(row["bucket"], row["value"]): row["count"] for row in tables["st"].to_pylist()}
+    sizes = Counter(tables["qit"]["group"].to_pylist())
+    counts = {(row["group"], row["value"]): row["count"] for row in tables["st"].to_pylist()}
     return counts, sizes
 
 
@@ -95,7 +96,7 @@ def test_who_shares_a_bucket_follows_nothing():
     schema = Schema(quasi=["number"], sensitive=["value"], allow_unique=["number"])
     table = Table.from_frame(pa.table({"number": range(2000), "value": [f"v{k % 5}" for k in range(2000)]}), schema)
     qit = publish(table, LDiversity(5), method=BLIND, random=11).tables()["qit"]
-    members = np.asarray(qit["number"])[np.argsort(np.asarray(qit["bucket"]), kind="stable")].reshape(400, 5)
+    members = np.asarray(qit["number"])[np.argsort(np.asarray(qit["group"]), kind="stable")].reshape(400, 5)
     mates = np.random.default_rng(1).permuted(members, axis=1)
     # Correlations of n independent pairs have standard deviation 1/√n: five of them is a false alarm in 10^6.
     assert abs(np.corrcoef(mates[:, 0], mates[:, 1])[0, 1]) < 5 / np.sqrt(400)
@@ -145,6 +146,6 @@ def test_the_ranges_of_blind_groups_are_shown_and_hold():
 
 def test_a_group_over_its_bound_is_never_published():
     full = Histograms(np.array([0, 0], np.int32), np.array([0, 1], np.int32), np.array([2, 1]))
-    require_bounds(full, np.array([3]), [Fraction(2, 3), Fraction(1, 3)])
+    require_bounds(full, np.array([3]), Bounds.of("ab", (2, 1), (Fraction(2, 3), Fraction(1, 3))))
     with pytest.raises(ClaimBroken, match="1 group counts exceed"):
-        require_bounds(full, np.array([3]), [Fraction(65, 100), Fraction(1, 3)])
+        require_bounds(full, np.array([3]), Bounds.of("ab", (2, 1), (Fraction(65, 100), Fraction(1, 3))))

@@ -16,8 +16,8 @@ import pytest
 
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.streams import Step
-from sfumato.privacy.each import as_combinations, stacked
-from sfumato.privacy.requirement import Bounds, SetBound
+from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.combinations import as_combinations
 from tests.makers import people
 from tests.methods.test_near_proof import Coins, orders, small_tables, worlds
 
@@ -56,7 +56,7 @@ def column(counts, coins, *, sets):
     held = [sum(counts[v] for v in one) for one in named]
     bounds = [max(Fraction(count, size), coins.choice(LIMITS)) for count in held]
     own = tuple(SetBound(str(k), one, limit) for k, (one, limit) in enumerate(zip(named, bounds, strict=True)))
-    return Bounds(tuple(map(str, values)), counts, limits_of(counts, size, coins), own)
+    return Bounds.of(tuple(map(str, values)), counts, limits_of(counts, size, coins), own)
 
 
 def tables(seed):
@@ -65,7 +65,7 @@ def tables(seed):
     while True:
         size = coins.choice([4, 4, 5, 6, 6])
         secrets = [column(coins.choice(COUNTS[size]), coins, sets=coins.random() < 0.5) for _ in range(2)]
-        if math.prod(len(worlds(placed(one.counts))) for one in secrets) <= MOST_WORLDS:
+        if math.prod(len(worlds(placed(one.counts[: one.valued]))) for one in secrets) <= MOST_WORLDS:
             quasi = sorted(coins.randrange(9) for _ in range(size))
             yield secrets, quasi, tuple(coins.sample(range(size), size) for _ in range(2))
 
@@ -76,21 +76,21 @@ def placed(counts):
 
 def kept(secrets, world):
     """What matched groups are asked to keep in a world of pairs: every value and set of a secret as a set of pairs."""
-    stack = stacked(dict(zip("ab", secrets, strict=True)))
+    stack = Bounds.together(dict(zip("ab", secrets, strict=True)))
     present = sorted(set(world))
-    parts = [[a for a, _ in present], [len(secrets[0].counts) + b for _, b in present]]
+    parts = [[a for a, _ in present], [secrets[0].valued + b for _, b in present]]
     return as_combinations(stack, list(map(str, present)), list(map(world.count, present)), parts)
 
 
 def pairs_only(secrets, world):
     """The mistake to bound pairs by the lower bound of their parts, and nothing else."""
     found = kept(secrets, world)
-    return Bounds(found.values, found.counts, found.limits)
+    return Bounds.of(found.values, found.counts[: found.valued], found.limits[: found.valued])
 
 
 def without_sets(secrets, world):
     """The mistake to bound single values of each secret, and to forget its sets."""
-    return kept([Bounds(one.values, one.counts, one.limits) for one in secrets], world)
+    return kept([Bounds.of(one.values, one.counts[: one.valued], one.limits[: one.valued]) for one in secrets], world)
 
 
 def outcomes(columns, world, bounds, rows, keys):
@@ -124,7 +124,7 @@ def releases(secrets, quasi, coins, asked=kept):
     """Return how likely each world makes each release, in parts of WHOLE."""
     columns = people(["v"] * len(quasi), x=quasi).quasi
     found = defaultdict(dict)
-    for placement in product(*(worlds(placed(one.counts)) for one in secrets)):
+    for placement in product(*(worlds(placed(one.counts[: one.valued])) for one in secrets)):
         world = tuple(zip(*placement, strict=True))
         groupings = outcomes(columns, world, asked(secrets, world), *coins)
         for group in groupings:
@@ -135,7 +135,7 @@ def releases(secrets, quasi, coins, asked=kept):
 
 def events(bounds):
     """The values and sets of a secret, each with its bound."""
-    return [((value,), limit) for value, limit in enumerate(bounds.limits)] + [(one.places, one.limit) for one in bounds.sets]
+    return list(zip([*((value,) for value in range(bounds.valued)), *bounds.members], bounds.limits, strict=True))
 
 
 def faults(secrets, likelihood):
@@ -181,7 +181,7 @@ def test_every_belief_in_a_value_or_set_of_either_secret_is_its_share_in_the_gro
         assert not faults(secrets, likelihood), (secrets, quasi, coins)
         several += any(len(release) > 1 for release in likelihood)
         drawn += any(chance < WHOLE for by_world in likelihood.values() for chance in by_world.values())
-        overlapping += any(len(set(one.sets[0].places) & set(one.sets[1].places)) == 1 for one in secrets if one.sets)
+        overlapping += any(len(set(one.members[0]) & set(one.members[1])) == 1 for one in secrets if one.members)
     assert several > TABLES // 5
     assert drawn > TABLES // 40
     assert overlapping > TABLES // 10

@@ -120,7 +120,7 @@ def test_a_single_quasi_column_and_constant_columns_are_fine():
 
 
 def test_bounds_that_are_all_one_leave_nothing_to_keep():
-    with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
+    with pytest.raises(PolicyError, match="protects nobody"):
         NearGroups().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
@@ -136,7 +136,7 @@ def test_an_effort_is_refused_where_there_is_no_search():
 
 @pytest.mark.parametrize("options", [{"floor": 20}, {"weights": {"age": 2}}])
 def test_boxes_are_not_spoken_of_where_none_are_cut(options):
-    with pytest.raises(PolicyError, match=r"no boxes are cut(.|\n)*against = \"engineer\""):
+    with pytest.raises(PolicyError, match=r"no boxes(.|\n)*against = \"engineer\""):
         NearGroups(**options).run(skewed(), LDiversity(2, against="reader"), random=1)
 
 
@@ -159,8 +159,8 @@ def test_parameters_are_checked_at_construction(arguments, told):
 
 def test_a_column_with_the_name_of_one_that_the_form_adds_is_refused():
     requirement = LDiversity(2, against="reader")
-    with pytest.raises(InputError, match="'bucket'"):
-        NearGroups(form="buckets").run(people(["a", "b"], bucket=[1, 2]), requirement)
+    with pytest.raises(InputError, match="'group'"):
+        NearGroups(form="buckets").run(people(["a", "b"], group=[1, 2]), requirement)
     with pytest.raises(InputError, match="'group'"):
         NearGroups().run(people(["a", "b"], age=[1, 2], group=["x", "y"]), requirement)
 

@@ -15,7 +15,7 @@ import pytest
 
 from sfumato import BetaLikeness, Differential, FPrivacy, NoisyBoxes, RhoPrivacy
 from sfumato.methods import noisy_boxes
-from sfumato.privacy.differential import grown
+from sfumato.privacy.growth import grown
 from sfumato.randomize.noise import largest_odds, noise_ratio
 from tests.makers import closed_for, people
 

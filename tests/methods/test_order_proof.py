@@ -34,7 +34,7 @@ def shown(release):
     groups = defaultdict(list)
     for name, table in release.tables().items():
         columns = table.column_names
-        at = columns.index("bucket" if "bucket" in columns else "group")
+        at = columns.index("group")
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
             groups[row[at]].append((name, *map(str, row[:at]), *map(str, row[at + 1 :])))
     return frozenset(tuple(sorted(rows)) for rows in groups.values())

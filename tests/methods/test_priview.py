@@ -49,7 +49,7 @@ def test_a_table_built_for_it_is_published_in_small_groups(table):
 def test_the_column_that_gives_most_groups_is_moved_unless_one_is_named(table):
     release = sfumato.publish(table, ASKED, method=PriView(), random=1)
     assert release.manifest.parameters["moved"] == ["z"]  # with x moved, every joined value is alone
-    with pytest.raises(Infeasible, match="of the rows with one value of x, 1, there are 1 with one sensitive value"):
+    with pytest.raises(Infeasible, match="x, 1, there are 1"):
         PriView(column="x").run(table, ASKED)
 
 
@@ -67,7 +67,7 @@ def test_several_columns_may_be_moved_but_not_all():
     release = sfumato.publish(wide, ASKED, method=some, random=1)
     assert release.manifest.parameters["moved"] == ["q1", "q2"]
     assert release.tables()["at"].column_names == ["q0", "group"]
-    with pytest.raises(PolicyError, match="all quasi columns would be moved"):
+    with pytest.raises(PolicyError, match="all quasi columns"):
         PriView(column=["q0", "q1", "q2"]).run(wide, ASKED)
     with pytest.raises(PolicyError, match=r"'q9' is not a quasi column"):
         PriView(column="q9").run(wide, ASKED)
@@ -82,7 +82,7 @@ def test_only_a_reader_can_be_promised_anything(table):
         PriView(grouping="paper").run(table, ASKED)
     with pytest.raises(NotProvable, match="not against 'engineer'"):
         PAPER.run(table, PresenceAssociation("1/4", "1/3"))
-    with pytest.raises(PolicyError, match="does not say how well"):
+    with pytest.raises(PolicyError, match="say how well"):
         PriView().run(table, LDiversity(2, against="reader"))
 
 
@@ -108,9 +108,9 @@ def test_boxes_leave_out_nobody_because_that_would_tell_who_is_elsewhere():
     values = np.array(good.sensitive.domain.labels)[good.sensitive.codes].tolist()
     x, z = good.quasi[0].arrow().to_pylist(), good.quasi[1].arrow().to_pylist()
     table = people(values + ["v1"] * bad, x=x + [5000 + k for k in range(bad)], z=z + ["z0"] * bad)
-    with pytest.raises(Infeasible, match="nobody fits into a box that keeps alpha and the bounds"):
+    with pytest.raises(Infeasible, match="alpha and the bounds"):
         PriView(column="z").run(table, PresenceAssociation("1/4", "2/3", against="reader"))
-    with pytest.raises(PolicyError, match=r"suppress=…\): grouping = 'boxes' does not use it(.|\n)*set grouping = 'paper'"):
+    with pytest.raises(PolicyError, match=r"suppress=….*grouping = 'boxes'(.|\n)*grouping = 'paper'"):
         PriView(suppress=True)
 
 
@@ -129,7 +129,7 @@ def test_people_dropped_for_a_missing_value_cannot_be_promised_hidden_presence()
     table = Table.from_frame(frame, Schema(quasi=["x", "z"], sensitive=["value"], missing={"x": "drop"}))
     asked = PresenceAssociation(1, "1/2", against="reader")
     for method in (PriView(), Ambiguity()):
-        with pytest.raises(NotProvable, match=r"people were left out because a value is missing \(1\)(.|\n)*missing = \"value\""):
+        with pytest.raises(NotProvable, match=r"is missing \(1\)(.|\n)*missing = \"value\""):
             method.run(table, asked)
 
 

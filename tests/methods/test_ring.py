@@ -147,21 +147,21 @@ def test_a_length_that_cannot_keep_the_bounds_is_refused():
 
 
 def test_a_value_too_frequent_for_the_length_is_infeasible_and_the_error_says_what_fits():
-    with pytest.raises(Infeasible, match="needs every value to have at most") as caught:
+    with pytest.raises(Infeasible, match="at most") as caught:
         accepting().run(skewed(), BetaLikeness(1, against="reader"))
     assert caught.value.nearest["l"] >= 2
     assert "burel" in caught.value.hint
 
 
 def test_bounds_of_1_protect_nobody():
-    with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
+    with pytest.raises(PolicyError, match="protects nobody"):
         accepting().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
 def test_it_runs_only_where_the_weaker_claim_is_accepted_in_place_of_a_readers():
-    with pytest.raises(NotProvable, match="proves no bound on what a reader believes"):
+    with pytest.raises(NotProvable, match="a reader believes"):
         Ring().run(skewed(), THREE)
-    with pytest.raises(NotProvable, match="its weaker claim stands in place of a reader's, not against 'engineer'"):
+    with pytest.raises(NotProvable, match=r"weaker claim.*not against 'engineer'"):
         accepting().run(skewed(), LDiversity(3))
 
 

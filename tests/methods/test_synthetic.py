@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.budget import spent
 from sfumato.errors import InputError, NotProvable, PolicyError
+from sfumato.table import ReadOptions
 from sfumato.testing import CHECKS, check_method
 from sfumato.testing.method import (
     audit_confirms_the_claims,
@@ -90,31 +92,34 @@ def test_one_persons_values_change_nothing_that_the_schema_says():
 
 
 def test_a_column_without_a_domain_is_refused_by_its_name():
-    with pytest.raises(PolicyError, match=r"no domain is declared for 'age'(.|\n)*domains"):
+    with pytest.raises(PolicyError, match=r"'age'(.|\n)*domains"):
         sf.PrivBayes().run(skewed(), sf.Differential("1"))
     frame, quasi = skewed().to_arrow(), {"age": {"min": 20, "max": 69}, "sex": ["f", "m"]}
     table = sf.Table.from_frame(frame, sf.Schema(quasi=["age", "sex"], sensitive=["value"], domains=quasi))
-    with pytest.raises(PolicyError, match="no domain is declared for 'value'"):
+    with pytest.raises(PolicyError, match="for 'value'"):
         sf.PrivBayes().run(table, sf.Differential("1"))
 
 
 def test_missing_values_must_be_declared_and_nobody_is_left_out():
     frame = pa.table({"age": [30, None, 40, 50] * 5, "value": ["a", "b"] * 10})
     roles = {"quasi": ["age"], "sensitive": ["value"], "domains": {"age": {"min": 20, "max": 60}, "value": ["a", "b"]}}
-    with pytest.raises(InputError, match="missing values, and its declared domain has none"):
-        sf.PrivBayes().run(sf.Table.from_frame(frame, sf.Schema(**roles)), sf.Differential("1"))
-    with pytest.raises(PolicyError, match="would tell of whoever was left out"):
-        sf.PrivBayes().run(sf.Table.from_frame(frame, sf.Schema(**roles, missing={"age": "drop"})), sf.Differential("1"))
-    table = sf.Table.from_frame(frame, sf.Schema(**roles, missing={"age": "value"}))
+    close = sf.PrivBayes().close
+    with pytest.raises(InputError, match=r"missing values.*declared domain"):
+        sf.PrivBayes().run(sf.Table.from_frame(frame, close(sf.Schema(**roles))), sf.Differential("1"))
+    with pytest.raises(PolicyError, match="left out"):
+        close(sf.Schema(**roles, missing={"age": "drop"}))
+    table = sf.Table.from_frame(frame, close(sf.Schema(**roles, missing={"age": "value"})))
     release = sf.PrivBayes().run(table, sf.Differential("20"), random=1).release
     assert release.tables()["records"]["age"].null_count > 0
 
 
 def test_a_continuum_has_no_list_of_values():
-    frame = pa.table({"height": [1.5, 1.62, 1.8] * 4, "value": ["a", "b"] * 6})
     roles = {"quasi": ["height"], "sensitive": ["value"], "domains": {"height": {"min": 1, "max": 2}, "value": ["a", "b"]}}
-    with pytest.raises(PolicyError, match="a continuum has no list of values"):
-        sf.PrivBayes().run(sf.Table.from_frame(frame, sf.Schema(**roles)), sf.Differential("1"))
+    with pytest.raises(PolicyError, match="a continuum"):
+        sf.PrivBayes().close(sf.Schema(**roles, recode={"height": {"round": "0.1"}}))
+    frame = pa.table({"height": [1.5, 1.62, 1.8] * 4, "value": ["a", "b"] * 6})
+    with pytest.raises(InputError, match="outside the declared domain"):  # from 1 to 2, in whole numbers
+        sf.Table.from_frame(frame, sf.PrivBayes().close(sf.Schema(**roles)))
 
 
 def test_recoded_columns_have_the_recoded_values_of_their_domain():
@@ -125,7 +130,8 @@ def test_recoded_columns_have_the_recoded_values_of_their_domain():
         recode={"age": {"width": 10}},
         domains={"age": {"min": 20, "max": 60}, "value": ["a", "b"]},
     )
-    release = sf.PrivBayes().run(sf.Table.from_frame(frame, schema), sf.Differential("0.01"), random=1).release
+    table = sf.Table.from_frame(frame, sf.PrivBayes().close(schema))
+    release = sf.PrivBayes().run(table, sf.Differential("0.01"), random=1).release
     assert set(release.tables()["records"]["age"].to_pylist()) <= {20, 30, 40, 50, 60}
 
 
@@ -170,17 +176,17 @@ def test_draws_are_booked_and_a_budget_is_kept(tmp_path):
     table = declared(skewed())
     made = {"register": tmp_path, "budget": Fraction(3, 2), "random": 1}
     sf.publication(table, sf.Differential("1"), method=sf.PrivBayes(), **made)
-    assert spent(table.people_fingerprint, [tmp_path]).epsilon == pytest.approx(1)
+    assert spent(table.marks, [tmp_path]).epsilon == pytest.approx(1)
     with pytest.raises(PolicyError, match="nothing was drawn"):
         sf.publication(table, sf.Differential("1"), method=sf.PrivBayes(), **made)
-    assert spent(table.people_fingerprint, [tmp_path]).draws == 1
+    assert spent(table.marks, [tmp_path]).draws == 1
 
 
 def test_without_mbi_noisy_tables_say_what_to_install(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "mbi", None)
-    with pytest.raises(PolicyError, match=r"mbi, which is not installed(.|\n)*sfumato\[baselines\]"):
+    with pytest.raises(PolicyError, match=r"mbi(.|\n)*sfumato\[baselines\]"):
         sf.NoisyTables().run(declared(skewed()), sf.Differential("1"))
 
 
@@ -188,7 +194,7 @@ def test_explain_draws_nothing_and_says_what_is_claimed_instead():
     found = sf.explain(declared(skewed()), sf.Differential("1"), method=sf.PrivBayes())
     assert (found.study, found.feasible) == (None, True)
     text = " ".join(found.details())
-    assert "drawn from noisy counts; none of them is anybody's" in text
+    assert "none of them is anybody's" in text
     assert "ranges of its own" not in text
     assert "PrivBayes (Zhang et al." in " ".join(found.sentences())
 
@@ -226,5 +232,27 @@ def test_without_opendp_its_noise_is_refused_and_ours_is_the_default(monkeypatch
     monkeypatch.setitem(sys.modules, "opendp", None)
     monkeypatch.setattr("sfumato.methods.noisy_tables.opendp_installed", lambda: False)
     assert sf.NoisyTables().run(table, sf.Differential("1")).release.manifest.parameters["noise"] == "sfumato"
-    with pytest.raises(PolicyError, match=r"OpenDP, which is not installed(.|\n)*sfumato\[baselines\]"):
+    with pytest.raises(PolicyError, match=r"OpenDP(.|\n)*sfumato\[baselines\]"):
         sf.NoisyTables(noise="opendp").run(table, sf.Differential("1"))
+
+
+@pytest.mark.parametrize("column", ["sex", "value"])
+def test_a_declared_value_that_is_read_as_missing_is_refused_whoever_has_it(column: str, tmp_path: Path) -> None:
+    domains = {"sex": ["f", "m"], "value": ["a", "b"]}
+    domains[column] = [*domains[column], "NA"]
+    schema = sf.Schema(quasi=["sex"], sensitive=["value"], domains=domains)
+    for row in ("f,NA", "NA,a", "f,a"):
+        (tmp_path / "t.csv").write_text("sex,value\n" + "m,b\n" * 30 + row + "\n")
+        with pytest.raises(PolicyError, match=f"'{column}' lists 'NA'"):
+            sf.Table.read(tmp_path / "t.csv", schema)
+    kept = sf.Table.read(tmp_path / "t.csv", schema, options=ReadOptions(null=[""]))
+    assert kept.rows == 31
+
+
+def test_a_method_says_how_much_odds_grow_just_where_it_says_that_it_bounds_them():
+    from sfumato.methods import METHODS
+    from sfumato.methods.base import Method
+
+    bounding = {name for name, kind in METHODS.items() if kind.bounds_odds}
+    assert bounding == {name for name, kind in METHODS.items() if kind.odds_bound is not Method.odds_bound}
+    assert {"noisy-boxes", "privbayes", "noisy-tables"} == bounding

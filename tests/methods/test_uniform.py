@@ -84,11 +84,11 @@ def test_rho_privacy_that_cannot_be_is_refused(rho1, rho2, message):
 
 @pytest.mark.parametrize("values", [["a"] * 10, ["a"]], ids=["all records one value", "one record"])
 def test_a_domain_of_one_value_is_refused(values):
-    with pytest.raises(PolicyError, match="no value has a share of at most"):
+    with pytest.raises(PolicyError, match="at most"):
         UniformPerturbation().run(people(values), RhoPrivacy("0.5", "0.6"))
     with pytest.raises(Infeasible, match="below a value's own share"):
         UniformPerturbation().run(people(values), LDiversity(2))
-    with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
+    with pytest.raises(PolicyError, match="protects nobody"):
         UniformPerturbation().run(people(values), FPrivacy(theta=1))
 
 

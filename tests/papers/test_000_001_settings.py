@@ -16,14 +16,14 @@ from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.top_down import partition
 from sfumato.groups.settings.two_size import is_valid_one_size
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from tests.groups.settings.oracle import feasible_pairs
 
 
 def linear(counts: list[int], theta: int, offset: str) -> Bounds:
     total = sum(counts)
     limits = tuple(min(Fraction(1), theta * Fraction(count, total) + Fraction(offset)) for count in counts)
-    return Bounds(tuple(f"x{i:02d}" for i in range(1, len(counts) + 1)), tuple(counts), limits)
+    return Bounds.of(tuple(f"x{i:02d}" for i in range(1, len(counts) + 1)), tuple(counts), limits)
 
 
 EXAMPLE_3 = linear([1] * 8 + [6] * 4 + [9] * 2, 2, "0.05")

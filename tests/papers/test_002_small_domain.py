@@ -9,13 +9,13 @@ import pytest
 from sfumato import RhoPrivacy
 from sfumato.randomize.balance import balance
 from sfumato.randomize.partition import DELTA, banded_orders, merger, one_part, partitioned, uniform_retentions
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from sfumato.randomize.uniform import confidence_factor, largest_gamma, retention
 from sfumato.table.generators import census
 
 # Example 1 prints {12, 8, 6, 5, 4, 3, 0, 0, 0, 0}; |T| = 42 and the rest of the text need four values that occur once.
 COUNTS = {f"x{k:02}": count for k, count in enumerate((12, 8, 6, 5, 4, 3, 1, 1, 1, 1), 1)}
-PROBLEM = Problem.of(RhoPrivacy("1/3", "2/3").bounds(COUNTS))
+PROBLEM = SortedValues.of(RhoPrivacy("1/3", "2/3").bounds(COUNTS))
 
 
 def counts_of(census_column, rows=100_000, seed=0):
@@ -129,7 +129,7 @@ def set_partitions(items):
     ("ell", "uniform", "partition"), [(6, 0.029, 0.088), (5, 0.040, 0.12), (4, 0.059, 0.17), (3, 0.094, 0.25)]
 )
 def test_table_2_retention_on_the_bundled_census(ell, uniform, partition):
-    problem = Problem.of(RhoPrivacy("1/13", Fraction(1, ell)).bounds(counts_of("occupation")))
+    problem = SortedValues.of(RhoPrivacy("1/13", Fraction(1, ell)).bounds(counts_of("occupation")))
     whole = one_part(problem, uniform_retentions(), people=100_000)
     parts = partitioned(problem, uniform_retentions(), people=100_000)
     assert float(whole.retention) == pytest.approx(uniform, abs=0.003)
@@ -146,7 +146,7 @@ def test_table_2_retention_on_the_bundled_census(ell, uniform, partition):
 def test_section_6_3_only_the_rare_educations_are_protected_and_one_part_is_best(ell):
     counts = counts_of("education")
     bounds = RhoPrivacy("1/30", Fraction(1, ell)).bounds(counts)
-    problem = Problem.of(bounds)
+    problem = SortedValues.of(bounds)
     assert int(problem.protected.sum()) == 9
     plan = partitioned(problem, uniform_retentions(), people=100_000)
     assert len(plan.parts) == 1

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sfumato.auditor import audit_release
 from sfumato.auditor.claims import Case
-from sfumato.auditor.columns import Columns
-from sfumato.auditor.views import Views, meets
+from sfumato.auditor.columns import ColumnsAudit
+from sfumato.auditor.views import ViewsAudit, meets
 from tests.makers import people
 from tests.release._fragments import columns_of, views_of
 
@@ -34,13 +34,13 @@ def person(name):
 
 
 def belief(release, name, disease):
-    return release.beliefs([person(name)])[0, release.domain.labels.index(disease)]
+    return release.mean_beliefs([person(name)])[0, release.domain.labels.index(disease)]
 
 
 def test_figure_2_presence_is_a_third_for_alan_and_four_ninths_for_alice():
     release = columns_of(FIG_1, GROUPS)
     assert release.presence([person("Alan"), person("Alice")]) == pytest.approx([1 / 3, 4 / 9])
-    assert sorted(Columns(Case(release)).presence) == [Fraction(1, 3), Fraction(4, 9)]
+    assert sorted(ColumnsAudit(Case(release)).presence) == [Fraction(1, 3), Fraction(4, 9)]
 
 
 def test_figure_2_association_is_a_quarter_for_alan_and_a_half_for_alice():
@@ -72,7 +72,7 @@ def test_figure_9_association_by_matchings():
 def test_two_groups_that_say_a_half_each_say_three_quarters_together():
     table = people(["s", "t", "s", "t"], age=[20, 30, 20, 30], sex=["M", "F", "F", "M"])
     release = columns_of(table, [0, 0, 1, 1])
-    assert [float(belief) for belief in Columns(Case(release)).presence] == [1 / 2, 1 / 2]
+    assert [float(belief) for belief in ColumnsAudit(Case(release)).presence] == [1 / 2, 1 / 2]
     assert release.presence([{"age": 20, "sex": "F"}]) == pytest.approx([3 / 4])
 
 
@@ -109,13 +109,13 @@ def test_enumerated_worlds_of_columns_agree_with_theorems_1_and_2(group):
     release = columns_of(table, [0] * len(chosen))
     columns = [sorted({one[j] for one in chosen}) for j in range(3)]
     worlds = list(worlds_of_columns(columns, Counter(values)))
-    (presence,) = Columns(Case(release)).presence
+    (presence,) = ColumnsAudit(Case(release)).presence
     for cell in product(*columns):
         inside = [world for world in worlds if cell in world]
         assert Fraction(len(inside), len(worlds)) == presence
         asked = [dict(zip("abc", cell, strict=True))]
         assert release.presence(asked) == pytest.approx([float(presence)])
-        for label, found in zip(release.domain.labels, release.beliefs(asked)[0], strict=True):
+        for label, found in zip(release.domain.labels, release.mean_beliefs(asked)[0], strict=True):
             share = Fraction(sum(world[cell] == label for world in inside), len(inside))
             assert share == Fraction(values.count(label), len(values))
             assert found == pytest.approx(float(share))
@@ -156,8 +156,8 @@ def test_enumerated_matchings_of_views_agree_with_the_formulas(rows):
             own = Fraction(right.count((z, s)), sum(pair[0] == z for pair in right))
             assert own <= some
             worst[s] = max(worst.get(s, Fraction(0)), some)
-            found = release.beliefs([{"a": a, "z": z}])[0, release.domain.labels.index(s)]
+            found = release.mean_beliefs([{"a": a, "z": z}])[0, release.domain.labels.index(s)]
             assert found == pytest.approx(float(own))
-    read = Views(Case(release))
+    read = ViewsAudit(Case(release))
     assert read.presence == [worst_presence]
     assert read._beliefs == worst

@@ -8,7 +8,7 @@ import pytest
 from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import combinations
 from sfumato.groups.fragments.matchings import association, meeting, worst
-from sfumato.groups.fragments.views import Views
+from sfumato.groups.fragments.views import ViewRows
 from sfumato.papers.overlapping._bucket_kernels import pick
 from sfumato.papers.overlapping._scatter_kernels import enter
 from sfumato.papers.overlapping.scattered import scattered_groups
@@ -83,7 +83,7 @@ def test_step_1s_group_of_two_tuples_has_presence_two_quarters(figure_1):
 )
 def test_figure_9_has_beliefs_far_above_theorem_6(figure_1, name, mine, joined, presence, belief):
     """With 4 people in a group Theorem 6 says 1/4 for everybody's presence, and c/4 for values."""
-    views = Views.of(figure_1.quasi, ["zipcode"])
+    views = ViewRows.of(figure_1.quasi, ["zipcode"])
     person = NAMES.index(name)
     group = np.arange(4) if person < 4 else np.arange(4, 8)
     assert (views.left[group] == views.left[person]).sum() == mine
@@ -98,7 +98,7 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
     bounds = _bounds(real, alpha, beta)
     found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False)
     assert found.sizes.min() >= 10
-    views = Views.of(real.quasi, ["age"])
+    views = ViewRows.of(real.quasi, ["age"])
     alone = 0
     for group in range(200):
         mine = np.flatnonzero(found.group == group)

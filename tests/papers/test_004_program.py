@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.halves import Rule, half_boxes
-from sfumato.privacy.requirement import Bounds
+from sfumato.groups.fragments.halves import HalvingRule, half_boxes
+from sfumato.privacy.bounds import Bounds
 from tests.groups.fragments._worlds import belief, columns_of, makers
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -18,7 +18,7 @@ ONE, HALF = Fraction(1), Fraction(1, 2)
 
 def bounds_of(values, limit):
     known = sorted(set(values))
-    return Bounds(tuple(f"v{v}" for v in known), tuple(values.count(v) for v in known), (limit,) * len(known))
+    return Bounds.of(tuple(f"v{v}" for v in known), tuple(values.count(v) for v in known), (limit,) * len(known))
 
 
 def grid(*widths):
@@ -146,13 +146,13 @@ def test_cuts_of_unequal_parts_are_caught(monkeypatch):
 
     found = makers(plain(combinations(grid(3, 2, 2), 4)), halves((3, 2, 2), Fraction(2, 3)))
     assert all_alike(found)
-    monkeypatch.setattr(Rule, "place", middle)
+    monkeypatch.setattr(HalvingRule, "place", middle)
     found = makers(plain(combinations(grid(3, 2, 2), 4)), halves((3, 2, 2), Fraction(2, 3)))
     assert not all_alike(found)
 
 
 def test_a_second_column_tried_after_the_first_is_caught(monkeypatch):
-    once = Rule.sides
+    once = HalvingRule.sides
 
     def again(rule, box, place):
         many = [len(codes) for codes in box.shown]
@@ -161,5 +161,5 @@ def test_a_second_column_tried_after_the_first_is_caught(monkeypatch):
         return next((pair for pair in tried if pair is not None), None)
 
     cells = grid(3, 2, 2)
-    monkeypatch.setattr(Rule, "sides", again)
+    monkeypatch.setattr(HalvingRule, "sides", again)
     assert worst_presence(makers(plain(combinations(cells, 5)), halves((3, 2, 2), Fraction(3, 4))), cells) == 1

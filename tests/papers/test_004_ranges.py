@@ -74,7 +74,7 @@ def test_figure_3_generalization_hides_presence_better_than_ambiguity_and_exact_
     groups = [0] * 4 + [1] * 4
     assert of_groups(table, groups).presence(alan) == pytest.approx([4 / (41 * 1 * 3)])
     assert columns_of(table, groups).presence(alan) == pytest.approx([1 / 3])
-    with pytest.raises(FormatError, match="it shows who is in the table"):
+    with pytest.raises(FormatError, match="who is in the table"):
         Anatomy().run(table, LDiversity(2), random=1).release.presence(alan)
 
 
@@ -93,11 +93,11 @@ def test_a_missing_value_is_one_more_combination_and_full_groups_are_certain():
 
 def test_where_values_lie_anywhere_between_two_ends_presence_has_no_number():
     release = of_groups(people(list("ab"), weight=[1.5, 2.5]), [0, 0])
-    with pytest.raises(FormatError, match="nobody can say how many combinations"):
+    with pytest.raises(FormatError, match="how many combinations"):
         release.presence([{"weight": 2.0}])
 
 
 def test_records_with_ranges_of_their_own_refuse_presence_and_say_why():
     release = Ring(accept_weaker_claim=True).run(PATIENTS, LDiversity(2, against="reader"), random=1).release
-    with pytest.raises(FormatError, match="every range is spanned by several people"):
+    with pytest.raises(FormatError, match="several people"):
         release.presence([{"age": 45, "gender": "M", "zipcode": 11000}])

@@ -15,7 +15,7 @@ from sfumato.groups._mondrian_kernels import Classical, entropy_suffices, satisf
 from sfumato.groups.grouping import need_table
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.privacy import FPrivacy
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import SeededRandomness
 from tests.makers import people
 
@@ -34,7 +34,7 @@ def groups(table, *, k, relaxed=False, constraint=None, seed=1):
 
 def fits(constraint: Constraint, counts: list[int], table: list[int]) -> bool:
     """Whether a group with these counts satisfies the constraint in a table with those."""
-    bounds = Bounds(tuple(f"v{k:02d}" for k in range(len(table))), tuple(table), (Fraction(1),) * len(table))
+    bounds = Bounds.of(tuple(f"v{k:02d}" for k in range(len(table))), tuple(table), (Fraction(1),) * len(table))
     need, start = need_table(bounds)
     most, whole = constraint.most(bounds), np.array(table)
     classical = Classical(1, False, True, need, start, constraint.rule, constraint.l, most, whole)

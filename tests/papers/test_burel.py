@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato import BetaLikeness
 from sfumato.groups.burel import EcTree, plan_burel, value_buckets
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 COUNTS = {"a": 4, "b": 5, "c": 10, "d": 11, "e": 30, "f": 40}
 ROOT = (9, 21, 30, 40)
@@ -104,7 +104,7 @@ def test_roomy_buckets_never_have_a_larger_loss_than_the_fewest():
         return sum(sum(one) * math.log(sum(one) * sum(many > 0 for many in one)) for one in plan.templates)
 
     for limits in ((Fraction(1, 5),) * 12, tuple(Fraction(k, 20) for k in range(4, 16))):
-        bounds = Bounds(tuple("abcdefghijkl"), tuple(range(40, 52)), limits)
+        bounds = Bounds.of(tuple("abcdefghijkl"), tuple(range(40, 52)), limits)
         fewest, roomy = (plan_burel(bounds, packing) for packing in ("fewest", "roomy"))
         assert loss(roomy) <= loss(fewest)
         assert len(roomy.buckets) >= len(fewest.buckets)

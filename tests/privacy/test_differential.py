@@ -1,14 +1,17 @@
 from fractions import Fraction
 from math import exp
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato import Boxes, Differential, PresenceAssociation, SmallDomain
 from sfumato.auditor.bounds import odds_of
 from sfumato.errors import NotProvable, PolicyError
-from sfumato.privacy.differential import grown, power_below
+from sfumato.privacy.differential import power_below
+from sfumato.privacy.growth import grown
 from sfumato.testing import check_model
 from tests.makers import closed_for, skewed
 
@@ -59,3 +62,21 @@ def test_only_a_method_that_bounds_odds_can_keep_it():
         declared.run(closed_for(declared, table), Differential("1"))
     with pytest.raises(PolicyError):
         PresenceAssociation("1/2", Differential("1"))
+
+
+@pytest.mark.parametrize("secrets", [("ill",), ("ill", "pays")])
+def test_a_refusal_without_a_method_shows_the_lines_that_publish_in_a_policy_and_in_python(secrets):
+    people = pa.table({"age": [20 + k % 40 for k in range(400)], "ill": ["flu", "gout"] * 200, "pays": ["flu", "other"] * 200})
+    protect = 'protect = "each"\n' if len(secrets) > 1 else ""
+    asked = f'[columns]\nquasi = ["age"]\nsensitive = {list(secrets)}\nother = {sorted({"ill", "pays"} - {*secrets})}\n'
+    asked += '[requirement]\nmodel = "differential"\nepsilon = 1\n' + protect
+    with pytest.raises(NotProvable, match="anybody's odds") as refused:
+        sf.publish(people, sf.Policy.parse(asked))
+    lines = refused.value.hint.splitlines()
+    assert lines[1:3] == ["    [method]", '    name = "noisy-boxes"']
+    release = sf.publish(people, sf.Policy.parse(asked + "\n".join(lines[1:5])), seed=1)
+    assert release.manifest.method["name"] == "noisy-boxes"
+    method = eval(lines[5].partition("method=")[2], {"NoisyBoxes": sf.NoisyBoxes})
+    told = {"quasi": "age", "sensitive": secrets, "protect": "each" if protect else None}
+    again = sf.publish(people, Differential(1), method=method, seed=1, **told)
+    assert all(again.tables()[name].equals(table) for name, table in release.tables().items())

@@ -34,9 +34,9 @@ def test_any_model_may_stand_for_beta_as_an_object_or_as_a_mapping():
 def test_the_model_that_stands_for_beta_is_against_the_same_adversary():
     assert PresenceAssociation("0.1", LDiversity(2), against="reader").beta == LDiversity(2, against="reader")
     assert PresenceAssociation("0.1", LDiversity(2, against="reader"), against="reader").beta.against == "reader"
-    with pytest.raises(PolicyError, match="it is against 'reader', the whole requirement against 'engineer'"):
+    with pytest.raises(PolicyError, match=r"'reader'.*'engineer'"):
         PresenceAssociation("0.1", LDiversity(2, against="reader"))
-    with pytest.raises(PolicyError, match="it is against 'engineer', the whole requirement against 'reader'"):
+    with pytest.raises(PolicyError, match=r"'engineer'.*'reader'"):
         PresenceAssociation("0.1", {"model": "l-diversity", "l": 2, "against": "engineer"}, against="reader")
     with pytest.raises(PolicyError, match="against=…"):
         PresenceAssociation("0.1", "0.5", against="nobody")
@@ -85,7 +85,7 @@ def test_a_beta_that_is_no_model_is_refused_with_what_would_be(beta, told):
 
 
 def test_a_beta_below_a_share_is_refused_with_one_that_is_not():
-    with pytest.raises(Infeasible, match="a: 50 % of people have it, the bound is 40 %") as caught:
+    with pytest.raises(Infeasible, match=r"a: 50 %.*40 %") as caught:
         PresenceAssociation("0.1", "0.4").bounds(COUNTS)
     assert caught.value.nearest == {"beta": Fraction(1, 2)}
     assert PresenceAssociation("0.1", caught.value.nearest["beta"]).bounds(COUNTS)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.basis import Basis
+from sfumato.basis import BasisName
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.coding import code_column, code_domain
 from sfumato.release.manifest import Manifest
@@ -40,7 +40,7 @@ def people(table: pa.Table, sensitive: Sequence[str]) -> People:
 
 
 def release_of(
-    table: People, bucket: npt.NDArray[Any], *, decoys: Sequence[tuple[int, int]] = (), basis: Basis = "blind"
+    table: People, bucket: npt.NDArray[Any], *, decoys: Sequence[tuple[int, int]] = (), basis: BasisName = "blind"
 ) -> BucketsRelease:
     """Publish the table with these buckets; `decoys` are further (bucket, value) pairs shown, equally many per bucket."""
     values = len(table.sensitive.domain)

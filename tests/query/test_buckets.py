@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import QueryError
 from sfumato.query import Estimate, GroupedAnswer, Query, count, count_many
-from sfumato.query.models.likelihood import GRID, learn_association
+from sfumato.query.buckets import BucketsEngine
+from sfumato.query.models.likelihood import GRID, Association
 from sfumato.query.rows import BucketIndex
 from tests.query._releases import People, blind_buckets, people, release_of
 
@@ -113,11 +114,12 @@ def test_without_association_the_likelihood_is_the_papers_estimate_and_its_exact
     table = associated(3000, 1)
     release = release_of(table, blind_buckets(table.sensitive.codes, sizes, np.random.default_rng(2)))
     index = BucketIndex.of(release)
-    model = learn_association(index)
+    model = Association.fit(BucketsEngine.of(release))
     wanted = np.zeros(14, bool)
     wanted[[2, 3, 9, 13]] = True
     hits = index.hits(__rows(table, "age", 10))
-    value, _, _, _, each = index.weigh(hits, wanted)
+    uniform = index.weigh(hits, wanted)
+    value, each = uniform.value, uniform.each
     share = hits.sum() / index.rows
     t = model.coordinates(each, np.full(14, share))
     only_chance = np.where(GRID == 0, 1.0, 0.0)
@@ -130,10 +132,10 @@ def test_without_association_the_likelihood_is_the_papers_estimate_and_its_exact
 
 
 def __rows(table: People, column: str, below: int) -> Any:
-    from sfumato.query.language.compile import Rows
+    from sfumato.query.language.compile import RowCondition
 
     j = [c.name for c in table.quasi].index(column)
-    return Rows({j: np.array([v < below for v in table.quasi[j].values.to_pylist()])})
+    return RowCondition({j: np.array([v < below for v in table.quasi[j].values.to_pylist()])})
 
 
 def test_a_strong_association_is_found_where_the_papers_estimate_misses_it() -> None:
@@ -213,8 +215,8 @@ def test_many_answers_are_those_of_one_at_a_time() -> None:
 def test_a_release_that_is_not_blind_gets_the_papers_estimator() -> None:
     boxes = small(basis="tight")
     answer = boxes.count("sex = 'f' AND ill = 'Flu'")
-    assert (answer.estimator, answer.low) == ("paper", None)
-    with pytest.raises(QueryError, match="regardless of their quasi values"):
+    assert (answer.estimator, answer.confidence) == ("paper", 1.0)  # what is certain
+    with pytest.raises(QueryError, match="of their quasi values"):
         boxes.count("sex = 'f' AND ill = 'Flu'", estimator="likelihood")
 
 
@@ -258,7 +260,7 @@ def test_a_confidence_outside_0_and_1_is_refused(confidence: Any) -> None:
 
 def test_an_unknown_estimator_is_refused() -> None:
     for name in ("magic", "em"):
-        with pytest.raises(QueryError, match="expected 'paper' or 'likelihood' for buckets"):
+        with pytest.raises(QueryError, match="'paper' or 'likelihood'"):
             small().count("", estimator=name)
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from sfumato.query.models import _class_kernels as kernels
 from sfumato.query.models._spread_kernels import at_least_once, solve_rate
-from sfumato.query.models.classes import Shares, Shown, Spread
+from sfumato.query.models.classes import ClassCounts, ClassShares
+from sfumato.query.models.spread import GroupValues
 
 CODES = 7  # a first column of 3 values, a second of 4
 VALUES = 3
@@ -31,8 +32,8 @@ class Small:
         self.weight = np.concatenate([coins.dirichlet(np.ones(size), 2).T for size in (3, 4)])
         self.rate = coins.dirichlet(np.ones(VALUES), 2).T.copy()
         self.share = coins.dirichlet(np.ones(2))
-        self.shown = Shown(self.sizes, self.st_start, self.value, self.count)
-        self.shares = Shares(self.weight, self.rate, self.share)
+        self.shown = GroupValues(self.sizes, self.st_start, self.value, self.count)
+        self.shares = ClassShares(self.weight, self.rate, self.share)
 
     def chances(self):
         chance = np.array(
@@ -45,7 +46,7 @@ class Small:
 def test_a_round_spreads_people_as_the_formulas_say(seed):
     small = Small(seed)
     people, holders = np.empty((CODES, 2)), np.empty((VALUES, 2))
-    spread = Spread(people, holders, np.empty(len(small.codes)))
+    spread = ClassCounts(people, holders, np.empty(len(small.codes)))
     kernels.learn_round(small.shown, small.start, small.codes, small.shares, spread)
     expected, expected_holders = np.zeros((CODES, 2)), np.zeros((VALUES, 2))
     for g, chance in enumerate(small.chances()):

@@ -117,7 +117,7 @@ def test_the_cells_of_a_group_by_add_up(estimator, method):
 @pytest.mark.parametrize("estimator", ["em", "best", 1])
 def test_unknown_estimators_are_refused(estimator):
     release = columns_of(people(list("ab"), age=[1, 2]), [0, 0])
-    with pytest.raises(QueryError, match="'paper' or 'likelihood' for columns"):
+    with pytest.raises(QueryError, match="'paper' or 'likelihood'"):
         release.count("age = 1", estimator=estimator)
 
 

@@ -105,7 +105,7 @@ def _count(table: People, condition: Any) -> int:
 
 
 def test_an_unknown_column_names_the_nearest(table: People) -> None:
-    with pytest.raises(QueryError, match=r"no column 'wrad'\nhint: did you mean 'ward'"):
+    with pytest.raises(QueryError, match=r"no column 'wrad'(.|\n)*did you mean 'ward'\?$"):
         _count(table, In("wrad", ("North",)))
 
 

@@ -13,9 +13,12 @@ import pytest
 
 import sfumato
 from sfumato.errors import QueryError
-from sfumato.query.complete import Completion, FewBoxesWarning
+from sfumato.query.complete import Completion
 from sfumato.query.models import _placing_kernels as kernels
 from sfumato.query.models import placing
+from sfumato.query.models.cells import Cells
+from sfumato.query.models.softmax import Goals
+from sfumato.query.models.trend import FEWEST_BOXES
 from sfumato.randomness import SeededRandomness
 from tests.query._releases import people, release_of
 from tests.query.test_inside import small
@@ -32,20 +35,20 @@ def test_probabilities_add_up_to_one_for_a_person_and_to_the_counts_of_her_box()
     assert np.allclose(found.sum(axis=1), 1.0, atol=1e-5)
     for b in range(60):
         shown = np.zeros(4)
-        own = release.st_bucket == b
+        own = release.st_group == b
         shown[release.st_value[own]] = release.st_count[own]
-        assert np.allclose(found[release.bucket == b].sum(axis=0), shown, atol=0.05)
+        assert np.allclose(found[release.group == b].sum(axis=0), shown, atol=0.05)
 
 
 def test_completed_tables_hold_the_published_people_and_the_counts_of_every_box() -> None:
     release = small(3, rows=900, boxes=60)
     tables = release.impute(3, random=1)
-    entries = zip(release.st_bucket.tolist(), release.st_value.tolist(), release.st_count.tolist(), strict=True)
+    entries = zip(release.st_group.tolist(), release.st_value.tolist(), release.st_count.tolist(), strict=True)
     shown = Counter({(b, v): n for b, v, n in entries})
     for table in tables:
         assert table.column_names == ["age", "sex", "town", "ill"]
         drawn = [release.labels.index(label) for label in table["ill"].to_pylist()]
-        assert Counter(zip(map(int, release.bucket), drawn, strict=True)) == shown
+        assert Counter(zip(map(int, release.group), drawn, strict=True)) == shown
         assert table.drop_columns(["ill"]).equals(pa.table({c.name: c.arrow() for c in release.quasi}))
     assert not tables[0].equals(tables[1])
     again = release.impute(3, random=1)
@@ -62,11 +65,13 @@ def test_placements_of_a_small_box_have_the_chances_that_the_model_gives_them_by
     whole = sum(exact.values())
     flat = np.ascontiguousarray(chances.T).ravel().astype(np.float32)
     first, start = np.array([0, 4]), np.array([0, 4])
-    cell, entry, place = np.arange(4, dtype=np.int32), np.array([0, 3]), np.array([0, 12])
+    cell, place = np.arange(4, dtype=np.int32), np.array([0, 12])
+    cells = Cells(np.zeros((4, 1), np.int32), np.ones(4, np.int64), start, np.ones((1, 1), bool), cell)
+    goals = Goals(np.array([0, 3]), np.arange(3, dtype=np.int32), count, np.zeros(3), np.zeros(3))
     coins, found, rounds = SeededRandomness(1), Counter(), 8000
     for _ in range(rounds):
         out = np.zeros(4, np.int64)
-        kernels.deal(first, cell, start, entry, count, place, flat, coins.words(4), out)
+        kernels.deal(first, cells, goals, place, flat, coins.words(4), out)
         for _ in range(6):
             kernels.exchange(first, cell, start, place, flat, coins.words(4), out)
         found[tuple(map(int, out))] += 1
@@ -92,13 +97,13 @@ def test_a_planted_link_is_in_completed_tables_and_their_spread_says_how_well_it
 def test_weights_are_drawn_with_the_covariance_that_answers_have() -> None:
     _, release = planted(rows=4_000, boxes=60)
     model = Completion.of(release).secrets[0].model
-    fit = model.fit
+    fit = model.softmax
     logs = [np.log(placing._draw_tables(model, SeededRandomness(k))) for k in range(300)]
     # A level's factors are known up to what all values share: compare the difference of two levels of `smokes` between values.
     no, yes = len(model.directions.matrix) - 2, len(model.directions.matrix) - 1
     drawn = [(one[yes, 0] - one[no, 0]) - (one[yes, 1] - one[no, 1]) for one in logs]
     along = model.directions.matrix[yes] - model.directions.matrix[no]
-    wanted = 2 * model.misses[1] / 2  # levels and values of half of the people each
+    wanted = 2 * model.model_error[1] / 2  # levels and values of half of the people each
     for value in (0, 1):
         precision = fit.information(np.array([value])) + np.diag(1 / (4 * fit.tau2[:, value]))
         known = along[1:] @ np.linalg.inv(precision)[1:, 1:] @ along[1:]
@@ -125,9 +130,7 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
     frame = pa.table({"age": age, "sex": np.array(["f", "m"])[sex], "ill": ill})
     table = sfumato.Table.from_frame(frame, method.close(sfumato.Schema(quasi=["age", "sex"], sensitive=("ill",))))
     release = method.run(table, sfumato.FPrivacy(theta=2, offset="0.02", against="insider"), random=1).release
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewBoxesWarning)
-        drawn = release.impute(2, random=5)
+    drawn = release.impute(2, random=5)
     counts = [Counter(zip(one["sex"].to_pylist(), one["ill"].to_pylist(), strict=True)) for one in drawn]
     assert all(sum(one.values()) == 6000 for one in counts)
     actual = Counter(zip(frame["sex"].to_pylist(), frame["ill"].to_pylist(), strict=True))
@@ -201,7 +204,7 @@ def test_a_release_that_tells_too_little_of_how_many_have_each_value_is_not_comp
     frame = pa.table({"age": random.integers(20, 60, 1_500), "ill": values})
     table = sfumato.Table.from_frame(frame, sfumato.Schema(quasi=["age"], sensitive=("ill",)))
     release = sfumato.UniformPerturbation().run(table, sfumato.RhoPrivacy("1/20", "1/10"), random=1).release
-    with pytest.raises(QueryError, match="too little of how many people"):
+    with pytest.raises(QueryError, match="too little"):
         release.impute(2)
 
 
@@ -210,7 +213,7 @@ def test_what_cannot_be_completed_is_refused_with_a_reason() -> None:
     with pytest.raises(QueryError, match="cannot be completed"):
         release.impute(2)
     blind = release_of(table, np.arange(400) // 4)
-    with pytest.raises(QueryError, match="not boxes of near people"):
+    with pytest.raises(QueryError, match="boxes of near people"):
         blind.probabilities()
     for wrong in (0, True, 2.5, 10_000):
         with pytest.raises(QueryError, match="m: expected a whole number"):
@@ -223,10 +226,14 @@ def test_what_cannot_be_completed_is_refused_with_a_reason() -> None:
         ranges.impute(2)
 
 
-def test_few_boxes_come_with_a_warning() -> None:
-    _, release = planted(rows=1_000, boxes=20)
-    with pytest.warns(FewBoxesWarning, match="20 boxes"):
+def test_from_as_many_boxes_as_intervals_need_tables_are_completed_without_a_warning() -> None:
+    _, release = planted(rows=1_000, boxes=FEWEST_BOXES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         release.impute(1, random=1)
+    _, few = planted(rows=1_000, boxes=FEWEST_BOXES - 1)
+    with pytest.raises(QueryError, match="10"):
+        few.impute(1, random=1)
 
 
 def test_several_secrets_and_missing_values_come_back_as_columns() -> None:

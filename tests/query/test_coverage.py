@@ -22,11 +22,11 @@ CLASSES = {"1–99": (1, 100), "100–999": (100, 1000), "≥ 1000": (1000, 10**
 def outcomes() -> np.ndarray:
     """One row per query and release: truth, inside the interval, both estimates, the papers' standard error, and the table."""
     rows = []
-    for seed in range(24):
-        table = people(census(12_000, seed).select([*QUASI, "occupation"]), ["occupation"])
+    for seed in range(16):
+        table = people(census(10_000, seed).select([*QUASI, "occupation"]), ["occupation"])
         random = np.random.default_rng(500 + seed)
         releases = [release_of(table, blind_buckets(table.sensitive.codes, sizes, random)) for sizes in ([5], [4, 16])]
-        for workload in (anatomy_workload(table, queries=40, seed=seed), range_workload(table, queries=40, seed=seed)):
+        for workload in (anatomy_workload(table, queries=50, seed=seed), range_workload(table, queries=50, seed=seed)):
             truth = true_answers(table, workload)
             for release in releases:
                 papers = count_many(release, workload, estimator="paper")

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.errors import QueryError
 from sfumato.query import Between, In, Query, sql_workload
-from sfumato.query.language.compile import Accept, Join, Place, Rows, compile_condition
+from sfumato.query.language.compile import Accept, Join, Place, RowCondition, compile_condition
 from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.sql import MAX_LENGTH, parse_sql
 from sfumato.query.language.vocabulary import MOST_NOTES, Vocabulary
@@ -164,9 +164,9 @@ def test_a_condition_that_repeats_itself_without_end_is_refused_although_its_par
     places = Place(False, 0), Place(False, 1)
     both = [Join("and", tuple(Accept(place, cells[i]) for place in places)) for i in range(150)]
     either = Join("or", tuple(both))
-    assert len(disjoint(Rows({}, (either,)))) == 150
+    assert len(disjoint(RowCondition({}, (either,)))) == 150
     with pytest.raises(QueryError, match="conjunctions"):
-        disjoint(Rows({}, (Join("or", either.parts * 50),)))
+        disjoint(RowCondition({}, (Join("or", either.parts * 50),)))
 
 
 def test_a_workload_that_is_another_file_is_not_quoted() -> None:

@@ -29,11 +29,11 @@ def test_sums_over_buckets_are_those_of_plain_loops(release: Any, seed: int) -> 
     random = np.random.default_rng(seed)
     hits = random.integers(0, index.sizes + 1)
     wanted = random.random(index.values) < 0.5
-    counts = np.zeros((index.buckets, index.values))
-    counts[release.st_bucket, release.st_value] = release.st_count
-    value, variance, low, high, each = index.weigh(hits, wanted)
+    counts = np.zeros((index.groups, index.values))
+    counts[release.st_group, release.st_value] = release.st_count
+    value, variance, low, high, each, _ = index.weigh(hits, wanted)
     expected = [0.0, 0.0, 0, 0]
-    for g in range(index.buckets):
+    for g in range(index.groups):
         k, s, n = int(hits[g]), int(counts[g, wanted].sum()), int(index.sizes[g])
         expected[0] += k * s / n
         expected[1] += k * (s / n) * (1 - s / n) * (n - k) / (n - 1) if n > 1 else 0
@@ -54,9 +54,9 @@ def test_the_table_of_a_column_holds_the_estimate_of_every_code(release: Any, co
     index = BucketIndex.of(release)
     codes = index.table.codes[column]
     out = np.zeros((len(index.table.counts[column]), index.values))
-    _kernels.spread_codes(codes, index.bucket, index.shown, index.st_start, index.st_value, index.st_count, out)
+    _kernels.spread_codes(codes, index.group, index.shown, index.st_start, index.st_value, index.st_count, out)
     for code in range(len(out)):
-        hits = np.bincount(index.bucket[codes == code], minlength=index.buckets)
+        hits = np.bincount(index.group[codes == code], minlength=index.groups)
         assert out[code] == pytest.approx(index.spread(hits))
 
 
@@ -76,10 +76,11 @@ def test_rows_are_kept_in_order_from_all_or_from_those_found(codes: list[int], a
 @pytest.mark.parametrize("strength", [0.0, 0.01, 0.5])
 def test_the_axes_give_the_posterior_of_the_full_gaussian_model(strength: float) -> None:
     table = associated(2000, 8)
-    index = BucketIndex.of(release_of(table, blind_buckets(table.sensitive.codes, [4], np.random.default_rng(9))))
-    from sfumato.query.models.likelihood import GRID, learn_association
+    release = release_of(table, blind_buckets(table.sensitive.codes, [4], np.random.default_rng(9)))
+    from sfumato.query.buckets import BucketsEngine
+    from sfumato.query.models.likelihood import GRID, Association
 
-    model = learn_association(index)
+    model = Association.fit(BucketsEngine.of(release))
     r = float(GRID[np.abs(GRID - strength).argmin()])
     a = model.g0 / np.outer(model.root, model.root)
     prior = np.eye(14) + r * model.axes.prior

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sfumato.query import engine
 from sfumato.query.buckets import BucketsEngine
-from sfumato.query.engine import learned, one_thread
+from sfumato.query.engine import fitted, one_thread
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import BoxesEngine
 
@@ -52,9 +52,9 @@ def test_an_error_inside_leaves_the_setting_as_it_was():
     assert threads() == {2}
 
 
-def test_what_is_learned_of_a_release_is_learned_once_and_by_one_thread():
+def test_what_is_fitted_to_a_release_is_fitted_once_and_by_one_thread():
     class Asked:
-        @learned
+        @fitted
         def model(self):
             return [threads()]
 
@@ -64,10 +64,10 @@ def test_what_is_learned_of_a_release_is_learned_once_and_by_one_thread():
     assert threads() == {2}
 
 
-def test_every_model_is_learned_so():
+def test_every_model_is_fitted_so():
     models = (BucketsEngine.association, BucketsEngine.trend, RandomizedEngine.rates, RandomizedEngine.records)
-    models += (BoxesEngine.evenly, BoxesEngine.as_learned, BoxesEngine.classes)
-    assert all(isinstance(model, learned) for model in models)
+    models += (BoxesEngine.evenly, BoxesEngine.as_fitted, BoxesEngine.classes)
+    assert all(isinstance(model, fitted) for model in models)
 
 
 def test_the_libraries_are_looked_for_once():

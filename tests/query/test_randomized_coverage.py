@@ -24,10 +24,10 @@ def outcomes() -> dict[str, np.ndarray]:
     """Per estimator one row per query and release: truth, inside the interval, estimate, and the table."""
     rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in ESTIMATORS}
     schema = sfumato.Schema(quasi=QUASI, sensitive=("occupation",), types={"occupation": "categorical"})
-    for seed in range(20):
-        table = sfumato.Table.from_frame(census(30_000, 300 + seed).select([*QUASI, "occupation"]), schema)
+    for seed in range(14):
+        table = sfumato.Table.from_frame(census(15_000, 300 + seed).select([*QUASI, "occupation"]), schema)
         release = release_of(table, balanced_parts(table, 1), requirement=RhoPrivacy("1/13", "1/3"), seed=seed)
-        for workload in (anatomy_workload(table, queries=60, seed=seed), range_workload(table, queries=60, seed=seed)):
+        for workload in (anatomy_workload(table, queries=90, seed=seed), range_workload(table, queries=90, seed=seed)):
             truth = true_answers(table, workload)
             for name in ESTIMATORS:
                 for answer, actual in zip(count_many(release, workload, estimator=name), truth.tolist(), strict=True):

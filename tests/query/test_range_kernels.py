@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.query.models import _spread_kernels as kernels
-from sfumato.query.models.spread import Shares
+from sfumato.query.models.spread import RangeShares
 from sfumato.query.models.units import Ends
 
 
@@ -41,7 +41,7 @@ def test_people_spread_over_ranges_are_as_plain_python_spreads_them(data):
     high = np.array([max(a, b) for a, b, _ in groups], dtype=np.int32)
     missing = np.array([m for _, _, m in groups], dtype=np.uint8)
     sizes = np.array([data.draw(st.integers(3, 40)) for _ in groups], dtype=np.int64)
-    spread = Shares(weight, *(np.empty(len(groups)) for _ in range(4)))
+    spread = RangeShares(weight, *(np.empty(len(groups)) for _ in range(4)))
     expected = np.empty(units + 1)
     kernels.spread_ranges(sizes, Ends(low, high, missing), weight, spread, expected)
     _, inner, at_low, at_high, at_missing = spread

@@ -17,8 +17,8 @@ from sfumato.query.count import choose_estimator
 from sfumato.query.language import disjoint as disjoint_module
 from sfumato.query.language.compile import Accept, compile_condition
 from sfumato.query.language.disjoint import disjoint
-from sfumato.query.language.vocabulary import Vocabulary, Words
-from sfumato.query.models.spread import learned
+from sfumato.query.language.vocabulary import ColumnValues, Vocabulary
+from sfumato.query.models.spread import fitted
 from sfumato.query.models.units import Ends, RangeColumn
 from sfumato.query.ranges import ranges_engine
 from sfumato.table.generators import census
@@ -121,7 +121,7 @@ def test_conditions_joined_by_or_count_nobody_twice():
 def test_a_condition_of_too_many_conjunctions_is_refused(monkeypatch):
     monkeypatch.setattr(disjoint_module, "MAX_CONJUNCTIONS", 1)
     release = of_groups(people(["a"] * 2, age=[1, 2], town=["x", "y"]), [0, 0])
-    with pytest.raises(QueryError, match="falls apart into more than 1 conjunctions"):
+    with pytest.raises(QueryError, match="more than 1 conjunctions"):
         ask(release, "age = 1 OR town = 'x'")
 
 
@@ -193,7 +193,7 @@ def test_unknown_estimators_are_refused(estimator):
 
 def test_unknown_columns_and_values_are_told():
     release = of_groups(people(list("ab"), town=["x", "y"]), [0, 0])
-    with pytest.raises(QueryError, match="there is no column 'twon'"):
+    with pytest.raises(QueryError, match="column 'twon'"):
         ask(release, "twon = 'x'")
     assert "town has no value 'q'" in ask(release, "town = 'q'").note
 
@@ -224,7 +224,7 @@ def test_the_default_is_closer_to_the_truth_than_even_spreading():
     value = [f"v{k}" for k in (coins.integers(0, 6, 4000) + (age > 35)) % 6]
     table = people(value, age=age.tolist(), town=town.tolist(), job=job.tolist())
     release = of_boxes(table, REQUIREMENT, floor=40)
-    workload = range_workload(table, queries=150, lambda_=2, theta=0.1, seed=3)
+    workload = range_workload(table, queries=80, lambda_=2, theta=0.1, seed=3)
     truth = true_answers(table, workload)
     errors = {}
     for estimator in (None, "paper"):
@@ -247,24 +247,24 @@ def test_answers_survive_the_disk(tmp_path):
 def test_a_record_with_ranges_of_its_own_is_one_person_somewhere_in_them():
     # The box of five matches: somebody of the five is at each end, so the record's own person is with about one in five.
     column = RangeColumn(
-        Words("age", pa.int64(), tuple(range(41)), False),
+        ColumnValues("age", pa.int64(), tuple(range(41)), False),
         Ends(np.array([0], np.int32), np.array([40], np.int32), np.array([0], np.uint8)),
         np.ones(41),
         continuous=False,
     )
-    shares = learned(column, np.array([5]), 1).shares
-    assert 0.2 <= shares.at_low[0] == shares.at_high[0] < 0.21
+    shares = fitted(column, np.array([5]), own=True).shares
+    assert 0.2 <= shares.at_low[0] == shares.at_high[0] < 0.25
     assert shares.at_low[0] + shares.at_high[0] + shares.inner[0] * shares.weight[1:40].sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("method", [Ring(accept_weaker_claim=True), Heterogeneous(matcher="greedy", accept_weaker_claim=True)])
 def test_ranges_of_their_own_are_read_better_than_evenly_and_never_with_a_person_at_each_end(method):
     quasi = ["age", "gender", "education", "marital", "race", "workclass", "country"]
-    frame = census(2_000, 5).select([*quasi, "occupation"])
+    frame = census(1_000, 5).select([*quasi, "occupation"])
     table = Table.from_frame(frame, Schema(quasi=quasi, sensitive=["occupation"]))
     release = method.run(table, LDiversity(5, against="reader"), random=1).release
-    assert len(release.sizes) == 2_000  # every record a group of its own
-    workload = range_workload(table, queries=150, lambda_=2, seed=3)
+    assert len(release.sizes) == 1_000  # every record a group of its own
+    workload = range_workload(table, queries=80, lambda_=2, seed=3)
     truth = true_answers(table, workload)
     errors = {}
     for estimator in ("likelihood", "paper"):
@@ -277,3 +277,22 @@ def test_ranges_of_their_own_are_read_better_than_evenly_and_never_with_a_person
     for condition in ("age BETWEEN 30 AND 40", "age >= 60", "age < 25"):
         actual = int(true_answers(table, [parse_sql(condition)])[0])
         assert release.count(condition).value == pytest.approx(actual, rel=0.2)
+
+
+def test_ages_alone_are_read_no_worse_than_evenly_from_ranges_of_their_own():
+    """One whole round of learning draws everybody toward the middle: the mean error is then twice that of `paper`."""
+    quasi = ["age", "gender", "education", "marital", "race", "workclass", "country"]
+    asked = [parse_sql(f"age BETWEEN {low} AND {high}") for low, high in ((17, 29), (30, 39), (40, 49), (50, 64), (65, 99))]
+    errors = {"likelihood": [], "paper": []}
+    for seed in (1, 2, 3):
+        table = Table.from_frame(
+            census(2_000, seed).select([*quasi, "occupation"]), Schema(quasi=quasi, sensitive=["occupation"])
+        )
+        method = Heterogeneous(matcher="greedy", accept_weaker_claim=True)
+        release = method.run(table, LDiversity(10, against="reader"), random=seed).release
+        truth = true_answers(table, asked)
+        for estimator, found in errors.items():
+            found += [
+                abs(ask(release, query, estimator).value - right) / right for query, right in zip(asked, truth, strict=True)
+            ]
+    assert np.mean(errors["likelihood"]) < 0.9 * np.mean(errors["paper"])

@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.query.buckets import BucketsEngine
 from sfumato.query.count import engine_of
 from sfumato.query.models import _score_kernels as kernels
-from sfumato.query.models.inside import Inside, learn_inside
+from sfumato.query.models.inside import Inside
 from sfumato.query.models.scores import Weighed, _laid_out, mean_of, sum_of
 from sfumato.query.rows import BucketIndex
 from sfumato.query.sums import add_as_papers, shift_of
 from tests.query._releases import people, release_of
-from tests.query.test_inside import small
+from tests.query.test_inside import asking, small
 from tests.query.test_trend import planted
 
 
 @pytest.fixture(scope="module")
 def inside() -> Inside:
     release = small()
-    model = learn_inside(BucketIndex.of(release), release.quasi)
+    model = Inside.fit(BucketsEngine.of(release))
     start, entry, place = model.cells.start, model.goals.entry, model.place
-    for b in range(model.index.buckets):  # kept in 16 bits, a person's chances add up to one up to rounding; here they do
+    for b in range(model.index.groups):  # kept in 16 bits, a person's chances add up to one up to rounding; here they do
         own = model.chances[place[b] : place[b + 1]].reshape(entry[b + 1] - entry[b], start[b + 1] - start[b])
         own /= own.sum(axis=0)
     return model
@@ -38,13 +39,13 @@ def by_hand(inside: Inside, terms: list[Weighed]) -> tuple[float, float, np.ndar
     mean = placed = 0.0
     differ = np.zeros((len(inside.directions.matrix), index.values))
     scores = np.unique(np.stack([term.scores for term in terms]), axis=0)
-    for box in range(index.buckets):
+    for box in range(index.groups):
         first, last = cells.start[box], cells.start[box + 1]
         shown = goals.value[goals.entry[box] : goals.entry[box + 1]]
         flat = inside.chances[inside.place[box] : inside.place[box + 1]].astype(float)
         chances = flat.reshape(len(shown), last - first)
         each = []
-        for person in np.flatnonzero(index.bucket == box):
+        for person in np.flatnonzero(index.group == box):
             p = np.zeros(index.values)
             p[shown] = chances[:, cells.cell[person] - first]
             own = np.zeros(index.values)
@@ -78,10 +79,11 @@ def test_a_sum_of_two_overlapping_terms_is_that_of_its_people_one_by_one(inside:
     for t, u in itertools.product(range(2), repeat=2):
         both[t, u] = np.bincount(inside.cells.cell, full[t] * full[u], len(inside.cells.weight))
     found = np.zeros_like(differ)
-    of_terms = of, distinct, np.ones(2), weight, both
-    got = kernels.spread(inside.cells, inside.goals, inside.place, inside.chances, *of_terms, found)
+    laid_out = kernels.Terms(of, distinct, np.ones(2), weight, both)
+    raked = kernels.Raked(inside.cells, inside.goals, inside.place, inside.chances)
+    got = kernels.spread(raked, laid_out, found)
     assert mean_of(inside, terms) == pytest.approx(mean, rel=1e-5)
-    assert got[0] == pytest.approx(placed, rel=1e-5)
+    assert got.placement == pytest.approx(placed, rel=1e-5)
     assert np.allclose(found, differ, atol=1e-5)
 
 
@@ -89,7 +91,7 @@ def test_a_sum_of_two_overlapping_terms_is_that_of_its_people_one_by_one(inside:
 def test_a_count_is_a_sum_of_ones(inside: Inside, values: list[int]) -> None:
     wanted = np.isin(np.arange(4), values)
     rows = np.flatnonzero(inside.index.table.codes[0] < 12).astype(np.int32)
-    counted = inside.estimate(wanted, rows, len(rows))
+    counted = inside.estimate(asking(inside, wanted, rows))
     summed = sum_of(inside, [Weighed(rows, np.ones(len(rows)), wanted.astype(float), 1.0)])
     assert summed.value == pytest.approx(counted.value, rel=1e-5)
     assert summed.variance == pytest.approx(counted.variance, rel=0.5)  # single values in place of the set as a whole
@@ -138,9 +140,9 @@ def test_the_adding_model_moves_a_sum_as_it_moves_its_counts() -> None:
     rows = np.flatnonzero(engine.index.table.codes[1] == 1).astype(np.int32)
     wanted = np.array([True, False])
     hits = engine.index.count(rows, len(rows))
-    from sfumato.query.language.compile import Piece, Rows
+    from sfumato.query.language.compile import Piece, RowCondition
 
-    shift, _ = engine.trend.estimate(Piece(wanted, Rows({})), rows, len(rows), hits)
+    shift, _ = engine.trend.shift(Piece(wanted, RowCondition({})), rows, len(rows), hits)
     moved, _ = shift_of(engine.trend, [Weighed(rows, np.full(len(rows), 3.0), wanted.astype(float), 1.0)])
     assert moved == pytest.approx(3 * shift)
     assert math.isfinite(moved)

@@ -15,7 +15,7 @@ def test_records_are_counted():
     wanted = sum(30 <= row["age"] <= 44 and (row["value"] == "v1" or row["sex"] == "f") for row in ROWS)
     assert answer.value == wanted > 0
     assert (answer.low, answer.high) == (None, None)
-    assert "records are of nobody" in answer.note
+    assert "records are synthetic" in answer.note
 
 
 def test_the_standard_error_is_that_of_drawing_records():
@@ -37,7 +37,7 @@ def test_cells_add_up_to_the_whole():
 
 
 def test_there_is_no_other_estimator():
-    with pytest.raises(QueryError, match="the only one for synthetic records"):
+    with pytest.raises(QueryError, match="synthetic records"):
         RELEASE.count("sex = 'f'", estimator="likelihood")
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.basis import Basis
+from sfumato.basis import BasisName
 from sfumato.errors import QueryError
 from sfumato.query import anatomy_workload, count_many, range_workload, true_answers
 from sfumato.query.count import engine_of
@@ -25,7 +25,7 @@ from tests.query.test_coverage import CLASSES, coverage
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
 
 
-def boxed(table: People, bucket: np.ndarray, cuts: Basis = "safe") -> BucketsRelease:
+def boxed(table: People, bucket: np.ndarray, cuts: BasisName = "safe") -> BucketsRelease:
     """A release whose manifest says that its buckets are boxes."""
     return release_of(table, bucket, basis=cuts)
 
@@ -44,7 +44,7 @@ def planted(rows: int = 20_000, seed: int = 1, boxes: int = 200) -> tuple[People
     return table, boxed(table, bucket)
 
 
-def learned_of(release: BucketsRelease) -> trend.Trend:
+def fitted_to(release: BucketsRelease) -> trend.Trend:
     return engine_of(release).trend  # type: ignore[attr-defined, no-any-return]
 
 
@@ -56,82 +56,82 @@ def test_a_link_seen_between_boxes_is_used_inside_them() -> None:
     table, release = planted()
     asked = "smokes = 'yes' AND illness = 'lung'"
     actual = truth(table, asked)
-    learned, papers = release.count(asked), release.count(asked, estimator="paper")
-    assert learned.estimator == "likelihood"
+    fitted, papers = release.count(asked), release.count(asked, estimator="paper")
+    assert fitted.estimator == "likelihood"
     assert abs(papers.value - actual) > 0.15 * actual
-    assert abs(learned.value - actual) < 0.02 * actual
-    assert learned.low <= actual <= learned.high
+    assert abs(fitted.value - actual) < 0.02 * actual
+    assert fitted.low <= actual <= fitted.high
 
 
 def test_without_a_link_nothing_is_added() -> None:
     table, release = planted()
     random = np.random.default_rng(3)
     shuffled = People(table.quasi, type(table.sensitive)(table.sensitive.domain, random.permutation(table.sensitive.codes)))
-    release = boxed(shuffled, release.bucket.astype(np.int64))
+    release = boxed(shuffled, release.group.astype(np.int64))
     asked = "smokes = 'yes' AND illness = 'lung'"
-    learned, papers = release.count(asked), release.count(asked, estimator="paper")
-    assert abs(learned.value - papers.value) < 2 * papers.std_error
+    fitted, papers = release.count(asked), release.count(asked, estimator="paper")
+    assert abs(fitted.value - papers.value) < 2 * papers.std_error
 
 
 def test_whole_boxes_are_counted_exactly() -> None:
     table, release = planted()
-    bucket = release.bucket
+    bucket = release.group
     asked = release.count("illness = 'lung'")
     assert asked.value == asked.low == asked.high == truth(table, "illness = 'lung'")
-    learned = learned_of(release)
-    hits = learned.index.sizes.copy()
+    fitted = fitted_to(release)
+    hits = fitted.index.sizes.copy()
     hits[::2] = 0
-    rows = np.flatnonzero(hits[learned.index.bucket] > 0).astype(np.int32)
-    assert np.allclose(learned.features(rows, len(rows), hits), 0.0)
-    assert len(bucket) == len(learned.index.bucket)
+    rows = np.flatnonzero(hits[fitted.index.group] > 0).astype(np.int32)
+    assert np.allclose(fitted.features(rows, len(rows), hits), 0.0)
+    assert len(bucket) == len(fitted.index.group)
 
 
 def test_features_of_one_question_are_those_of_its_people_less_what_their_boxes_would_give() -> None:
     _, release = planted(rows=2_000, boxes=40)
-    learned = learned_of(release)
+    fitted = fitted_to(release)
     random = np.random.default_rng(5)
     rows = np.sort(random.permutation(2_000)[:700]).astype(np.int32)
-    hits = learned.index.count(rows, len(rows))
+    hits = fitted.index.count(rows, len(rows))
     by_person = np.concatenate(
         [
             block.features[
-                learned.levels[:, block.left].astype(int) * block.width
-                + (learned.levels[:, block.right] if block.right >= 0 else 0)
+                fitted.levels[:, block.left].astype(int) * block.width
+                + (fitted.levels[:, block.right] if block.right >= 0 else 0)
             ]
-            for block in learned.blocks
+            for block in fitted.blocks
         ],
         axis=1,
     )
     expected = by_person[rows].sum(axis=0)
-    for box in range(learned.index.buckets):
-        expected -= hits[box] / learned.index.sizes[box] * by_person[learned.index.bucket == box].sum(axis=0)
-    assert np.allclose(learned.features(rows, len(rows), hits), expected)
+    for box in range(fitted.index.groups):
+        expected -= hits[box] / fitted.index.sizes[box] * by_person[fitted.index.group == box].sum(axis=0)
+    assert np.allclose(fitted.features(rows, len(rows), hits), expected)
 
 
 def test_the_posterior_is_that_of_the_regression_written_out() -> None:
     _, release = planted(rows=3_000, boxes=60)
-    learned = learned_of(release)
-    index = learned.index
-    away = learned.sums / index.sizes[:, None] - learned.sums.sum(axis=0) / index.rows
-    design = away * np.sqrt(index.sizes)[:, None] * learned.posterior.scale
+    fitted = fitted_to(release)
+    index = fitted.index
+    away = fitted.sums / index.sizes[:, None] - fitted.sums.sum(axis=0) / index.rows
+    design = away * np.sqrt(index.sizes)[:, None] * fitted.posterior.scale
     lung = release.domain.table.column(0).to_pylist().index("lung")
     shown = index.wanted(np.arange(index.values) == lung)
     share = shown.sum() / index.rows
     seen = (shown / index.sizes - share) * np.sqrt(index.sizes)
-    for strength, gain, evidence in zip(trend.GRID, learned.posterior.gain, learned.posterior.evidence, strict=True):
+    for strength, gain, evidence in zip(trend.GRID, fitted.posterior.gain, fitted.posterior.evidence, strict=True):
         covariance = np.eye(len(seen)) + strength * design @ design.T
         weights = strength * design.T @ np.linalg.solve(covariance, seen)
-        found = learned.posterior.turn @ (gain * learned.posterior.score[lung])
+        found = fitted.posterior.turn @ (gain * fitted.posterior.score[lung])
         assert np.allclose(found, weights, atol=1e-6 * np.abs(weights).max())
         assert evidence == pytest.approx(-0.5 * np.linalg.slogdet(covariance)[1], rel=1e-6)
 
 
 def test_features_have_mean_zero_and_total_variance_one() -> None:
     table = people(census(3_000, 2).select([*QUASI, "occupation"]), ["occupation"])
-    learned = learned_of(boxed(table, np.arange(3_000) % 100))
-    for block in learned.blocks:
+    fitted = fitted_to(boxed(table, np.arange(3_000) % 100))
+    for block in fitted.blocks:
         if block.right < 0:
-            share = np.bincount(learned.levels[:, block.left], minlength=len(block.features)) / 3_000
+            share = np.bincount(fitted.levels[:, block.left], minlength=len(block.features)) / 3_000
             assert np.allclose(share @ block.features, 0.0, atol=1e-9)
             assert (share[:, None] * block.features**2).sum() == pytest.approx(1.0)
 
@@ -147,11 +147,11 @@ def test_many_codes_share_levels_in_order() -> None:
     }
     table = people(pa.table(data), ["illness"])
     release = boxed(table, np.arange(4_000) % 80)
-    learned = learned_of(release)
-    assert learned.levels.max() < LEVELS
+    fitted = fitted_to(release)
+    assert fitted.levels.max() < LEVELS
     income = table.quasi[0]
-    order = np.argsort(release.bucket, kind="stable")
-    levels, codes = learned.levels[:, 0], income.codes[order]
+    order = np.argsort(release.group, kind="stable")
+    levels, codes = fitted.levels[:, 0], income.codes[order]
     present = codes < len(income.values)
     assert (np.diff(levels[present][np.argsort(codes[present], kind="stable")].astype(int)) >= 0).all()
     assert set(levels[~present]).isdisjoint(levels[present])
@@ -176,7 +176,7 @@ def test_any_number_of_workers_gives_the_same_answers() -> None:
 def test_few_boxes_fall_back_to_the_papers() -> None:
     _, release = planted(rows=2_000, boxes=FEWEST_BOXES - 1)
     assert release.count("smokes = 'yes' AND illness = 'lung'").estimator == "paper"
-    with pytest.raises(QueryError, match="at least 10 buckets that are boxes"):
+    with pytest.raises(QueryError, match="at least 10 groups"):
         release.count("smokes = 'yes' AND illness = 'lung'", estimator="likelihood")
 
 
@@ -217,21 +217,21 @@ def test_kernels_agree_with_numpy() -> None:
 def outcomes() -> np.ndarray:
     """One row per query and release on fresh tables: truth, inside the interval, error, the papers' error, table, tight."""
     rows, untold = [], 0
-    for seed in range(16):
+    for seed in range(10):
         if seed % 4 == 3:
-            frame = hospital(15_000, seed).drop_columns(["patient"])
+            frame = hospital(9_000, seed).drop_columns(["patient"])
             table = sfumato.Table.from_frame(
                 frame, sfumato.Schema(quasi=[n for n in frame.column_names if n != "diagnosis"], sensitive=["diagnosis"])
             )
         else:
             table = sfumato.Table.from_frame(
-                census(15_000, 40 + seed).select([*QUASI, "occupation"]), sfumato.Schema(quasi=QUASI, sensitive=["occupation"])
+                census(9_000, 40 + seed).select([*QUASI, "occupation"]), sfumato.Schema(quasi=QUASI, sensitive=["occupation"])
             )
         workloads = (anatomy_workload(table, queries=60, seed=seed), range_workload(table, queries=60, seed=seed))
         for against, floor in (("engineer", 20), ("reader", 20), ("reader", 100)):
             requirement = sfumato.FPrivacy(theta=16, offset="0.02", against=against)
             release = sfumato.Boxes(floor=floor).run(table, requirement, random=seed).release
-            assert engine_of(release).misses == trend.MISSES["soft" if against == "engineer" else "tight"]
+            assert engine_of(release).model_error == trend.MODEL_ERRORS["soft" if against == "engineer" else "tight"]
             for workload in workloads:
                 papers = count_many(release, workload, estimator="paper")
                 actual = true_answers(table, workload)
@@ -251,15 +251,15 @@ def test_intervals_for_boxes_cover_what_they_say(outcomes: np.ndarray, size: str
     low, high = CLASSES[size]
     chosen = outcomes[(outcomes[:, 0] >= low) & (outcomes[:, 0] < high) & (outcomes[:, 5] == tight)]
     assert len(outcomes) > 2000
-    assert len(chosen) > 250
+    assert len(chosen) > 120
     mean, error = coverage(chosen[:, 1], chosen[:, 4])
     assert error < 0.02
-    assert 0.92 - 3 * error <= mean <= 0.99 + 3 * error
+    assert mean >= 0.92 - 3 * error  # the model is right for these tables: real ones need the width (docs/answers.md)
 
 
 def test_the_trend_is_closer_than_the_papers_estimate(outcomes: np.ndarray) -> None:
-    learned, papers = np.median(outcomes[:, 2:4], axis=0)
-    assert learned < 0.9 * papers
+    fitted, papers = np.median(outcomes[:, 2:4], axis=0)
+    assert fitted < 0.9 * papers
 
 
 @pytest.mark.parametrize("against", ["reader", "engineer"])
@@ -269,7 +269,7 @@ def test_near_groups_are_answered_by_the_trend_more_closely_than_by_the_papers_a
     )
     method = sfumato.NearGroups(form="buckets", effort=0.05 if against == "reader" else None)
     release = method.run(table, sfumato.LDiversity(5, against=against), random=1).release
-    assert engine_of(release).misses == trend.MISSES["annealed" if against == "reader" else "matched"]
+    assert engine_of(release).model_error == trend.MODEL_ERRORS["annealed" if against == "reader" else "matched"]
     workload = range_workload(table, queries=150, seed=3)
     actual = np.array(true_answers(table, workload))
     ours, papers = (count_many(release, workload, estimator=name) for name in (None, "paper"))

@@ -8,7 +8,7 @@ from sfumato import FPrivacy, RhoPrivacy
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared
 from sfumato.randomize.partition import one_part, partitioned, per_value_retentions, uniform_retentions
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from sfumato.randomness import SeededRandomness
 
 COUNTS = [9000, 7000, 6000, 5000, 4000, 3000, 2500, 2000, 1500, 1000, 600, 400]
@@ -17,10 +17,10 @@ CODES = np.random.default_rng(1).permutation(np.repeat(np.arange(len(COUNTS)), C
 UNEVEN = FPrivacy(theta=4, offset="0.1").bounds({f"v{k:02}": count for k, count in enumerate(COUNTS)})
 
 PLANS = {
-    "one part": one_part(Problem.of(BOUNDS), uniform_retentions(), people=42_000),
-    "parts": partitioned(Problem.of(BOUNDS), uniform_retentions(), people=42_000),
-    "declared parts": as_declared(partitioned(Problem.of(BOUNDS), uniform_retentions(), people=42_000)),
-    "per value": one_part(Problem.of(UNEVEN), per_value_retentions(), people=42_000),
+    "one part": one_part(SortedValues.of(BOUNDS), uniform_retentions(), people=42_000),
+    "parts": partitioned(SortedValues.of(BOUNDS), uniform_retentions(), people=42_000),
+    "declared parts": as_declared(partitioned(SortedValues.of(BOUNDS), uniform_retentions(), people=42_000)),
+    "per value": one_part(SortedValues.of(UNEVEN), per_value_retentions(), people=42_000),
 }
 
 

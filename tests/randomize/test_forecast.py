@@ -5,14 +5,14 @@ from sfumato import FPrivacy, RhoPrivacy
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.forecast import expected_relative_error, retention_per_part
 from sfumato.randomize.partition import one_part, partitioned, per_value_retentions, uniform_retentions
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from sfumato.randomness import SeededRandomness
 
 COUNTS = [900, 700, 500, 400, 300, 200, 150, 100]
 NAMES = {f"v{k}": count for k, count in enumerate(COUNTS)}
 CODES = np.repeat(np.arange(len(COUNTS)), COUNTS)
-RHO = Problem.of(RhoPrivacy("0.3", "0.6").bounds(NAMES))
-OWN = Problem.of(FPrivacy(theta=2, offset="0.1").bounds(NAMES))
+RHO = SortedValues.of(RhoPrivacy("0.3", "0.6").bounds(NAMES))
+OWN = SortedValues.of(FPrivacy(theta=2, offset="0.1").bounds(NAMES))
 
 PLANS = {
     "uniform": one_part(RHO, uniform_retentions(), people=3250),

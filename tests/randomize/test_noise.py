@@ -65,6 +65,24 @@ def test_the_test_of_the_law_knows_sums_of_draws():
     assert unlike_noise(sums * 4, ratio, 300)
 
 
+@pytest.mark.parametrize("size", [10**3, 10**6])
+def test_the_law_of_very_large_noise_is_looked_at_in_steps(size):
+    """A draw of spread 1.4 million has a law of 140 million numbers, of which several hundred copies were made."""
+    ratio = 1 - Fraction(1, size)
+    coins = np.random.default_rng(1)
+    honest = coins.geometric(1 / size, 500) - coins.geometric(1 / size, 500)
+    assert not unlike_noise(honest, ratio, 1)
+    assert unlike_noise(honest // 2, ratio, 1)
+    assert unlike_noise(honest * 2, ratio, 1)
+    sums = sum(coins.geometric(1 / size, 50) - coins.geometric(1 / size, 50) for _ in range(30))
+    assert not unlike_noise(sums, ratio, 30)
+    assert unlike_noise(sums // 3, ratio, 30)
+
+
+def test_a_count_beyond_all_noise_is_seen_without_its_law():
+    assert unlike_noise(np.array([2**40]), Fraction(1, 2), 1)
+
+
 class Words(Randomness):
     """Words that are given, one call after the other."""
 

@@ -19,7 +19,7 @@ from sfumato.randomize.partition import (
     per_value_retentions,
     uniform_retentions,
 )
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from sfumato.randomize.uniform import largest_gamma, retention
 from tests.randomize._belief import belief
 
@@ -51,7 +51,7 @@ def test_merging_is_the_best_way_to_cut_an_order(counts, share):
     bounds = FPrivacy(theta=2, offset=Fraction(share, 20)).bounds(named(counts))
     if not bounds.protects:
         return
-    problem = Problem.of(bounds)
+    problem = SortedValues.of(bounds)
     groups = balance(problem)
     if len(groups) > 8:
         return
@@ -67,7 +67,7 @@ def test_merging_is_the_best_way_to_cut_an_order(counts, share):
 
 
 def test_every_arrangement_of_few_components_is_tried_and_every_group_occurs_once():
-    problem = Problem.of(FPrivacy(offset="0.7").bounds(named([12, 8, 6, 5, 4, 3, 1, 1, 1, 1])))
+    problem = SortedValues.of(FPrivacy(offset="0.7").bounds(named([12, 8, 6, 5, 4, 3, 1, 1, 1, 1])))
     groups = balance(problem)
     orders = [tuple(order.tolist()) for order in banded_orders(groups, 10)]
     assert len(set(orders)) == len(orders)
@@ -75,7 +75,7 @@ def test_every_arrangement_of_few_components_is_tried_and_every_group_occurs_onc
 
 
 def test_moving_groups_lowers_a_bad_orders_cost_and_never_raises_it():
-    problem = Problem.of(RhoPrivacy("1/5", "1/2").bounds(named(zipf(30, 3000))))
+    problem = SortedValues.of(RhoPrivacy("1/5", "1/2").bounds(named(zipf(30, 3000))))
     groups = balance(problem)
     merge = merger(problem, groups, None)
     worse = merge(np.random.default_rng(4).permutation(len(groups)))
@@ -94,7 +94,7 @@ def test_moving_groups_lowers_a_bad_orders_cost_and_never_raises_it():
 def test_every_part_keeps_every_bound_and_nobody_is_lost(counts, room, rule):
     top = Fraction(max(counts), sum(counts))
     bounds = RhoPrivacy(top, top + (1 - top) * room).bounds(named(counts))
-    plan = partitioned(Problem.of(bounds), rule, people=sum(counts))
+    plan = partitioned(SortedValues.of(bounds), rule, people=sum(counts))
     seen = [0] * len(counts)
     for part in plan.parts:
         replaced = sum(share * (1 - kept) for share, kept in zip(part.shares, part.retention, strict=True)) / len(part.values)
@@ -113,7 +113,7 @@ def test_every_part_keeps_every_bound_and_nobody_is_lost(counts, room, rule):
 def test_where_the_floor_of_theta_breaks_rho2_there_are_fewer_parts():
     # Shares .4, .3, .3: θ = 2, so initial groups give values half of the group, and 1/2 is not below ρ2 = .45.
     bounds = RhoPrivacy("0.42", "0.45").bounds({"a": 40, "b": 30, "c": 30})
-    problem = Problem.of(bounds)
+    problem = SortedValues.of(bounds)
     groups = balance(problem)
     assert len(groups) > 1
     assert not math.isfinite(cost_of(problem, groups, [0]))
@@ -134,15 +134,15 @@ def test_an_amplification_cap_limits_every_part():
     bounds = RhoPrivacy("1/5", "2/3").bounds(named(zipf(20, 2000)))
     cap = Fraction(5, 2)
     for rule in (uniform_retentions(cap), per_value_retentions(cap)):
-        plan = partitioned(Problem.of(bounds), rule, people=2000, cap=cap)
+        plan = partitioned(SortedValues.of(bounds), rule, people=2000, cap=cap)
         assert all(part.amplification <= cap for part in plan.parts)
-    (part,) = one_part(Problem.of(bounds), uniform_retentions(cap), people=2000).parts
+    (part,) = one_part(SortedValues.of(bounds), uniform_retentions(cap), people=2000).parts
     assert part.gamma == cap
 
 
 def test_the_amplification_of_a_part_is_the_largest_ratio_of_its_matrix():
     bounds = FPrivacy(theta=3, offset="0.05").bounds(named([40, 25, 20, 10, 5]))
-    (part,) = one_part(Problem.of(bounds), per_value_retentions(), people=100).parts
+    (part,) = one_part(SortedValues.of(bounds), per_value_retentions(), people=100).parts
     values = range(len(part.values))
     ratios = [part.transition(x, y) / part.transition(z, y) for x in values for y in values for z in values]
     assert len(set(part.retention)) > 1
@@ -151,15 +151,15 @@ def test_the_amplification_of_a_part_is_the_largest_ratio_of_its_matrix():
 
 def test_a_bound_that_equals_a_share_and_bounds_of_one_are_refused():
     with pytest.raises(Infeasible, match=r"equals a value's share.*v00: 50 %") as caught:
-        Problem.of(LDiversity(2).bounds({"v00": 5, "v01": 3, "v02": 2}))
+        SortedValues.of(LDiversity(2).bounds({"v00": 5, "v01": 3, "v02": 2}))
     assert caught.value.values == ("v00",)
-    with pytest.raises(PolicyError, match="every sensitive value has a bound of 1"):
-        Problem.of(FPrivacy(offset=1).bounds({"a": 1, "b": 2}))
+    with pytest.raises(PolicyError, match="a bound of 1"):
+        SortedValues.of(FPrivacy(offset=1).bounds({"a": 1, "b": 2}))
 
 
 def test_thousands_of_rare_values_get_parts_that_keep_far_more():
     bounds = RhoPrivacy("0.2", "0.5").bounds(named(zipf(3000, 60_000)))
-    problem = Problem.of(bounds)
+    problem = SortedValues.of(bounds)
     plan = partitioned(problem, uniform_retentions(), people=60_000)
     whole = one_part(problem, uniform_retentions(), people=60_000)
     assert len(plan.parts) > 100

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from sfumato import audit
 from sfumato.errors import FormatError
-from sfumato.release.base import FORMS
+from sfumato.release.base import RELEASES
 from sfumato.release.box_tables import lists_as_text
 from sfumato.release.coding import decoded, value_type
 from sfumato.release.csvfile import write_csv
@@ -70,7 +70,7 @@ def with_rows(table, rows):
 def in_order(manifest, tables):
     """Return the tables in canonical order, or as they are if they are no release."""
     try:
-        return dict(FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True).tables())
+        return dict(RELEASES[manifest.form].from_tables(manifest, tables, in_any_order=True).tables())
     except FormatError:
         return tables
 
@@ -130,7 +130,7 @@ def unchecked(document):
 def _arranged(document: dict[str, Any], tables: dict[str, pa.Table]) -> tuple[dict[str, Any], dict[str, pa.Table]]:
     manifest = unchecked(document)
     try:
-        release = FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True)
+        release = RELEASES[manifest.form].from_tables(manifest, tables, in_any_order=True)
     except FormatError:
         return document, tables
     return {**document, "parameters": dict(release.manifest.parameters)}, release.tables()

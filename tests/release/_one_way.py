@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 import sfumato as sf
+from sfumato.errors import FormatError
 from sfumato.methods import Mondrian, Ring
 from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from tests.makers import people
 from tests.release import _synthetic
+from tests.release._forge import refusal
 from tests.release._fragments import columns_of, views_of
 from tests.release._randomized import release_of
 
@@ -48,3 +52,22 @@ def honest(form):
         return Ring(accept_weaker_claim=True).run(TABLE, LDiversity(3, against="reader"), random=1).release
     assert form == "note"
     return Mondrian(k=2, constraint="distinct", l=2).run(TABLE, LDiversity(1, against="reader"), random=1).release
+
+
+EVERYWHERE = [(form, format) for form in FORMS for format in FORMATS]
+everywhere = pytest.mark.parametrize(("form", "format"), EVERYWHERE)
+
+
+def saved(tmp_path, form, format):
+    directory = tmp_path / "release"
+    honest(form).save(directory, format=format)
+    assert sf.audit(directory, table_of(form)).holds is True
+    return directory
+
+
+def assert_refused(directory, form="buckets"):
+    """Neither loading nor auditing, with or without the table, accepts what is there."""
+    with pytest.raises(FormatError):
+        sf.Release.load(directory)
+    assert refusal(directory)
+    assert refusal(directory, table_of(form))

@@ -12,7 +12,7 @@ def declared(table, **more):
     names = table.sensitive.domain.names
     secret = {name: sorted(set(table.sensitive.domain.table[name].to_pylist())) for name in names}
     schema = sf.Schema(quasi=list(quasi), sensitive=list(names), domains={**quasi, **secret, **more})
-    return sf.Table.from_frame(table.to_arrow(), schema)
+    return sf.Table.from_frame(table.to_arrow(), sf.PrivBayes().close(schema))
 
 
 def release_of(table, *, epsilon=2, random=1):
@@ -36,5 +36,5 @@ def declared_examples():
             domains={column: domains[column] for column in columns},
             missing=dict.fromkeys(table.schema.quasi, "value") if name == "missing values" else {},
         )
-        found[name] = sf.Table.from_frame(frame, schema)
+        found[name] = sf.Table.from_frame(frame, sf.PrivBayes().close(schema))
     return found

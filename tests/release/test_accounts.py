@@ -38,9 +38,9 @@ def made(request, table):
 def test_every_form_shows_the_account_of_every_group_and_comes_back_from_the_disk(made, table, tmp_path):
     release = made.release
     groups = release.tables()["groups"]
-    assert groups.column_names == ["group", "told"]
+    assert groups.column_names == ["group", "account"]
     assert groups["group"].to_pylist() == list(range(1, len(release.sizes) + 1))
-    assert min(groups["told"].to_pylist()) < 1000  # something was refused
+    assert min(groups["account"].to_pylist()) < 1000  # something was refused
     for kind in ("parquet", "csv"):
         release.save(tmp_path / kind, format=kind)
         loaded = Release.load(tmp_path / kind)
@@ -61,7 +61,7 @@ def _requirement(made):
 def test_an_audit_judges_the_engineer_by_the_account_and_tells_the_readers_belief_apart(made, table):
     release = made.release
     tables = release.tables()
-    told = np.array(tables["groups"]["told"])
+    told = np.array(tables["groups"]["account"])
     bounds = dict(zip(made.bounds.values, made.bounds.limits, strict=True))
     shares, figures = [], []
     for group, counts in enumerate(_counts(release)):
@@ -75,7 +75,7 @@ def test_an_audit_judges_the_engineer_by_the_account_and_tells_the_readers_belie
     assert (claim.worst, claim.reader) == (max(figures)[1], max(shares)[1])
     assert claim.worst > claim.reader
     assert claim.to_dict()["reader"] == str(claim.reader)
-    lower = tables["groups"].set_column(1, "told", pa.array(np.maximum(told // 2, 1), pa.int32()))
+    lower = tables["groups"].set_column(1, "account", pa.array(np.maximum(told // 2, 1), pa.int32()))
     audit = audit_tables(release.manifest, {**tables, "groups": lower}, table)
     assert audit.claims[-1].holds is False  # the same people and values: only the account says that more was told
     assert audit.exposure == made.audit.exposure  # a reader's
@@ -90,21 +90,21 @@ def _counts(release):
             found[row["group"] - 1][row["value"]] = found[row["group"] - 1].get(row["value"], 0) + 1
         return found
     for row in tables["st"].to_pylist():
-        found[row["bucket" if release.form == "buckets" else "group"] - 1][row["value"]] = row["count"]
+        found[row["group"] - 1][row["value"]] = row["count"]
     return found
 
 
 def test_other_accounts_are_refused(made):
     release = made.release
     tables, groups = release.tables(), release.tables()["groups"]
-    column = groups["told"].to_pylist()
+    column = groups["account"].to_pylist()
 
     def refused(match, **changed):
         with pytest.raises(FormatError, match=match):
             type(release).from_tables(release.manifest, {**tables, **changed})
 
     def with_told(values):
-        return groups.set_column(1, "told", pa.array(values, pa.int32()))
+        return groups.set_column(1, "account", pa.array(values, pa.int32()))
 
     refused("between 1 and 1000", groups=with_told([1001, *column[1:]]))
     refused("start at 1", groups=with_told([0, *column[1:]]))
@@ -123,10 +123,10 @@ def test_other_accounts_are_refused(made):
 
 def test_groups_that_show_the_same_but_for_their_accounts_are_numbered_by_them():
     from sfumato.release.accounts import account_listing, renumbered
-    from sfumato.release.canonical import Shown, canonical_order
+    from sfumato.release.canonical import TableRows, canonical_order
 
     told = np.array([700, 1000, 490])
-    same = Shown("qit", np.array([0, 1, 2]), np.array([5, 5, 5]))
+    same = TableRows("qit", np.array([0, 1, 2]), np.array([5, 5, 5]))
     order = canonical_order((same, *account_listing(told)), 3)
     assert renumbered(told, order.number).tolist() == [490, 700, 1000]
 
@@ -137,4 +137,4 @@ def test_soft_groups_must_carry_accounts():
     with pytest.raises(ValueError, match="account"):
         Grouping(np.zeros(3, np.int32), 1, "soft")
     with pytest.raises(ValueError, match="account"):
-        Grouping(np.zeros(3, np.int32), 1, "safe", told=np.array([1000]))
+        Grouping(np.zeros(3, np.int32), 1, "safe", account=np.array([1000]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import FormatError
-from sfumato.release.canonical import Shown, canonical_order, ranked_lists, require_canonical
+from sfumato.release.canonical import TableRows, canonical_order, ranked_lists, require_canonical
 
 
 def drawn(coins):
@@ -14,7 +14,7 @@ def drawn(coins):
         rows = int(coins.integers(groups, 12))
         group = np.concatenate([np.arange(groups), coins.integers(0, groups, rows - groups)])
         coins.shuffle(group)
-        tables.append(Shown(name, group, coins.integers(0, 3, rows)))
+        tables.append(TableRows(name, group, coins.integers(0, 3, rows)))
     return tables, groups
 
 
@@ -31,9 +31,9 @@ def accepted(tables, groups):
 
 
 def renumbered(tables, number):
-    changed = [Shown(table.name, number[table.group], table.key) for table in tables]
+    changed = [TableRows(table.name, number[table.group], table.key) for table in tables]
     orders = [np.lexsort((table.key, table.group)) for table in changed]
-    return [Shown(table.name, table.group[rows], table.key[rows]) for table, rows in zip(changed, orders, strict=True)]
+    return [TableRows(table.name, table.group[rows], table.key[rows]) for table, rows in zip(changed, orders, strict=True)]
 
 
 def test_groups_are_numbered_by_what_they_show_and_no_other_numbering_is_accepted():
@@ -43,7 +43,7 @@ def test_groups_are_numbered_by_what_they_show_and_no_other_numbering_is_accepte
         tables, groups = drawn(coins)
         order = canonical_order(tables, groups)
         arranged = [
-            Shown(table.name, order.number[table.group[rows]], table.key[rows])
+            TableRows(table.name, order.number[table.group[rows]], table.key[rows])
             for table, rows in zip(tables, order.rows, strict=True)
         ]
         assert contents(arranged, groups) == sorted(contents(tables, groups))
@@ -56,19 +56,19 @@ def test_groups_are_numbered_by_what_they_show_and_no_other_numbering_is_accepte
 
 def test_rows_that_are_not_sorted_are_refused_wherever_they_stand():
     group, key = np.array([0, 0, 1, 1]), np.array([1, 2, 3, 4])
-    assert accepted([Shown("records", group, key)], 2)
+    assert accepted([TableRows("records", group, key)], 2)
     for first, second in ((0, 1), (1, 2), (2, 3), (0, 3)):
         rows = np.arange(4)
         rows[[first, second]] = rows[[second, first]]
-        with pytest.raises(FormatError, match="rows of table 'records' are not in the canonical order"):
-            require_canonical([Shown("records", group[rows], key[rows])], 2)
+        with pytest.raises(FormatError, match=r"'records'.*canonical order"):
+            require_canonical([TableRows("records", group[rows], key[rows])], 2)
 
 
 def test_many_groups_that_show_the_same_first_rows_are_compared_to_the_end():
     rows = 1000
     key = np.concatenate([np.append(np.zeros(rows - 1, np.int64), last) for last in (1, 2, 3)])
     group = np.repeat([2, 0, 1], rows)
-    order = canonical_order([Shown("records", group, key)], 3)
+    order = canonical_order([TableRows("records", group, key)], 3)
     assert order.number[[2, 0, 1]].tolist() == [0, 1, 2]
 
 

@@ -98,7 +98,7 @@ def test_other_numbers_of_groups_are_refused(table):
         )
         for name, one in release.tables().items()
     }
-    with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):
+    with pytest.raises(FormatError, match="canonical order"):
         ColumnsRelease.from_tables(release.manifest, tables)
     again = ColumnsRelease.from_tables(release.manifest, tables, in_any_order=True)
     assert {n: t.to_pylist() for n, t in again.tables().items()} == {n: t.to_pylist() for n, t in release.tables().items()}
@@ -124,7 +124,7 @@ def test_column_names_that_cannot_be_files_give_way_to_places(tmp_path):
 
 
 def test_a_column_called_group_is_refused():
-    with pytest.raises(InputError, match="the form columns would publish two columns called 'group'"):
+    with pytest.raises(InputError, match="two columns called 'group'"):
         require_free_names(people(["s", "t"], group=[1, 2]), "columns")
 
 
@@ -159,7 +159,7 @@ def added(tables, name, row):
             lambda t: {**t, "at_age": t["at_age"].set_column(0, "age", pa.array([[1]] * 4))},
             "column 'age' holds list<item: int64>, expected int64 or double",
         ),
-        (lambda t: {**t, "st": t["st"].slice(0, 0)}, "do not add up to the 6 people"),
+        (lambda t: {**t, "st": t["st"].slice(0, 0)}, "'st': groups should be numbered 1, 2, … without gaps"),
     ],
 )
 def test_tables_that_cannot_be_a_release_are_refused(table, change, words):
@@ -173,7 +173,7 @@ def test_a_value_counted_in_two_rows_of_a_group_is_refused(table):
     tables = release.tables()
     place = tables["st"]["count"].to_pylist().index(2)
     twice = added(changed(tables, "st", "count", place, 1), "st", {**tables["st"].to_pylist()[place], "count": 1})
-    with pytest.raises(FormatError, match="1 rows of table 'st' occur twice"):
+    with pytest.raises(FormatError, match="1 rows of table 'st'"):
         ColumnsRelease.from_tables(release.manifest, twice)
 
 
@@ -192,11 +192,14 @@ def test_presence_is_people_over_combinations_and_nothing_outside(table):
 def test_beliefs_mix_the_covering_groups_by_their_presence():
     table = people(["s", "t", "t", "t", "u"], age=[1, 2, 1, 2, 2], sex=["f", "m", "f", "m", "x"])
     release = columns_of(table, [0, 0, 1, 1, 1])
-    found = release.beliefs([{"age": 1, "sex": "m"}, {"age": 9, "sex": "m"}])
+    found = release.mean_beliefs([{"age": 1, "sex": "m"}, {"age": 9, "sex": "m"}])
     # Groups {1,2}×{f,m} of 2 and {1,2}×{f,m,x} of 3: presence 1/2 each.
     assert release.presence([{"age": 1, "sex": "m"}]) == pytest.approx([3 / 4])
     assert found[0] == pytest.approx([1 / 4, (1 / 2 + 2 / 3) / 2, 1 / 6])
     assert np.isnan(found[1]).all()
+    largest = release.beliefs([{"age": 1, "sex": "m"}, {"age": 9, "sex": "m"}])
+    assert largest[0] == pytest.approx([1 / 2, 2 / 3, 1 / 3])
+    assert np.isnan(largest[1]).all()
 
 
 def test_lists_of_groups_answer_as_rows_of_bits_do(monkeypatch):
@@ -204,12 +207,13 @@ def test_lists_of_groups_answer_as_rows_of_bits_do(monkeypatch):
     groups = np.random.default_rng(3).integers(0, 70, 300)
     asked = table.to_arrow()
     plain = columns_of(table, groups)
-    dense = plain.presence(asked), plain.beliefs(asked)
+    dense = plain.presence(asked), plain.mean_beliefs(asked), plain.beliefs(asked)
     for words in (0, 200):
         monkeypatch.setattr(covering_module, "MOST_WORDS", words)
         release = columns_of(table, groups)
         assert release.presence(asked) == pytest.approx(dense[0])
-        assert release.beliefs(asked) == pytest.approx(dense[1])
+        assert release.mean_beliefs(asked) == pytest.approx(dense[1])
+        assert release.beliefs(asked) == pytest.approx(dense[2])
 
 
 def test_many_pairs_are_walked_in_pieces(monkeypatch):
@@ -238,7 +242,7 @@ def test_no_group_shows_more_values_of_a_column_than_it_has_people(table):
     release = columns_of(table, GROUPS)
     tables = release.tables()
     at_sex = pa.table({"sex": ["f", "m", "x", "y", "f", "m"], "group": pa.array([1, 1, 1, 1, 2, 2], pa.int32())})
-    with pytest.raises(FormatError, match="table 'at_sex': 1 groups show more values than they have people"):
+    with pytest.raises(FormatError, match="'at_sex': 1 groups"):
         ColumnsRelease.from_tables(release.manifest, {**tables, "at_sex": at_sex})
 
 
@@ -247,5 +251,5 @@ def test_people_may_come_as_a_table_a_dictionary_or_a_list_and_anything_else_is_
     asked = release.presence([{"age": 20, "sex": "f"}])
     assert release.presence({"age": [20], "sex": ["f"]}) == pytest.approx(asked)
     assert release.presence(table)[0] == pytest.approx(asked[0])
-    with pytest.raises(FormatError, match="expected a data frame, a Table, or a list of dictionaries, got str"):
+    with pytest.raises(FormatError, match=r"data frame.*got str"):
         release.presence("people.csv")

@@ -24,7 +24,7 @@ def saved(tmp_path):
     return tmp_path / "release"
 
 
-def test_files_are_written_by_as_many_threads_as_arrow_may_use(tmp_path, monkeypatch):
+def test_files_are_written_by_as_many_threads_as_arrow_may_use_and_by_none_with_one(tmp_path, monkeypatch):
     asked = []
 
     class Pool(ThreadPoolExecutor):
@@ -37,7 +37,7 @@ def test_files_are_written_by_as_many_threads_as_arrow_may_use(tmp_path, monkeyp
     with limited(1):
         release.save(tmp_path / "one")
     release.save(tmp_path / "all")
-    assert asked == [1, pa.cpu_count()]
+    assert asked == ([pa.cpu_count()] if pa.cpu_count() > 1 else [])
 
 
 def test_a_release_is_its_tables_and_a_manifest_and_nothing_else(saved):
@@ -62,7 +62,7 @@ def test_types_survive_parquet_and_csv(tmp_path):
 def test_a_manifest_that_points_outside_its_directory_or_to_another_file_is_refused(saved, file):
     (saved.parent / "outside.parquet").write_bytes((saved / "qit.parquet").read_bytes())
     forge(saved, lambda document: document["tables"]["qit"]["files"][0].update(file=file))
-    with pytest.raises(FormatError, match="the files are not named after their tables"):
+    with pytest.raises(FormatError, match="named after"):
         Release.load(saved)
 
 
@@ -91,14 +91,14 @@ def test_a_link_instead_of_a_file_is_refused(saved):
     (saved.parent / "outside.parquet").write_bytes((saved / "qit.parquet").read_bytes())
     (saved / "qit.parquet").unlink()
     (saved / "qit.parquet").symlink_to(saved.parent / "outside.parquet")
-    with pytest.raises(FormatError, match="not a file of this release"):
+    with pytest.raises(FormatError, match="not a file"):
         Release.load(saved)
 
 
 def test_a_linked_manifest_is_refused(saved):
     (saved / "manifest.json").rename(saved.parent / "elsewhere.json")
     (saved / "manifest.json").symlink_to(saved.parent / "elsewhere.json")
-    with pytest.raises(FormatError, match=r"manifest\.json is not a file of this release"):
+    with pytest.raises(FormatError, match=r"manifest\.json is not a file"):
         Release.load(saved)
 
 
@@ -119,17 +119,17 @@ def test_many_sensitive_columns_survive(tmp_path):
     assert audit(Release.load(tmp_path / "release"), table).holds is True
 
 
-@pytest.mark.parametrize(("quasi", "sensitive"), [("bucket", "value"), ("age", "count"), ("age", "bucket")])
+@pytest.mark.parametrize(("quasi", "sensitive"), [("group", "value"), ("age", "count"), ("age", "group")])
 def test_columns_with_the_names_of_ours_are_refused(quasi, sensitive):
     table = Table.from_frame(pa.table({quasi: [1, 2], sensitive: ["a", "b"]}), Schema(quasi=[quasi], sensitive=[sensitive]))
-    with pytest.raises(InputError, match="the form buckets would publish two columns called"):
+    with pytest.raises(InputError, match="two columns called"):
         publish(table, LDiversity(2))
 
 
 def test_a_release_cannot_be_changed():
     release = publish(skewed(), LDiversity(2), random=1)
     with pytest.raises(ValueError, match="read-only"):
-        release.bucket[0] = 1
+        release.group[0] = 1
 
 
 def test_a_truncated_manifest_is_refused(saved):
@@ -142,9 +142,10 @@ def test_a_truncated_manifest_is_refused(saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda document: document.update(version=3), "a format version above 2, the one that this sfumato reads"),
+        (lambda document: document.update(version=4), "a format version above 3, the one that this sfumato reads"),
         (lambda document: document.update(version=1), "format version 1, in which files could carry more than they show"),
-        (lambda document: document.update(version="2"), "no usable format version"),
+        (lambda document: document.update(version=2), "format version 2, whose tables have other columns"),
+        (lambda document: document.update(version="3"), "no usable format version"),
         (lambda document: document.update(format="other"), "does not describe a release"),
         (lambda document: document.update(form="mosaic"), "form is not what a manifest holds there"),
         (lambda document: document.pop("claims"), "claims is not what a manifest holds there"),
@@ -177,20 +178,20 @@ def test_numbers_that_json_does_not_have_are_refused(saved, number):
 def test_two_numbers_of_rows_and_a_column_listed_twice_are_refused(saved):
     honest = read_manifest(saved)
     forge(saved, lambda document: document["tables"]["st"].update(rows=7))
-    with pytest.raises(FormatError, match="the manifest gives two numbers of rows"):
+    with pytest.raises(FormatError, match="two numbers of rows"):
         Release.load(saved)
     write_manifest(saved, honest)
     forge(saved, lambda document: document["tables"]["st"]["columns"].append(document["tables"]["st"]["columns"][0]))
-    with pytest.raises(FormatError, match="the manifest lists a column twice"):
+    with pytest.raises(FormatError, match="a column twice"):
         Release.load(saved)
 
 
 def test_a_damaged_or_missing_table_is_refused(saved):
     (saved / "st.parquet").write_bytes(b"PAR1 nonsense")
-    with pytest.raises(FormatError, match=r"st\.parquet: its content does not have the sha-256 .*; st\.parquet: "):
+    with pytest.raises(FormatError, match=r"st\.parquet.*sha-256.*; st\.parquet: "):
         Release.load(saved)
     (saved / "st.parquet").unlink()
-    with pytest.raises(FormatError, match="not a file of this release"):
+    with pytest.raises(FormatError, match="not a file"):
         Release.load(saved)
 
 
@@ -276,15 +277,15 @@ def test_a_csv_header_that_is_no_text_is_refused(tmp_path):
 def test_a_pipe_or_a_directory_in_the_place_of_a_file_is_refused_at_once(saved, name):
     (saved / name).unlink()
     os.mkfifo(saved / name)  # whoever opens it to read would wait for a writer
-    with pytest.raises(FormatError, match="not a file of this release"):
+    with pytest.raises(FormatError, match="not a file"):
         Release.load(saved)
     (saved / name).unlink()
     (saved / name).mkdir()
-    with pytest.raises(FormatError, match="not a file of this release"):
+    with pytest.raises(FormatError, match="not a file"):
         Release.load(saved)
 
 
 def test_a_manifest_beyond_any_size_is_refused_before_it_is_read(saved):
     os.truncate(saved / "manifest.json", 1 << 40)  # a hole: it takes no room on disk
-    with pytest.raises(FormatError, match="larger than such a file can be"):
+    with pytest.raises(FormatError, match="largest size"):
         Release.load(saved)

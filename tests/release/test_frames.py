@@ -30,5 +30,5 @@ def test_a_recipient_chooses_the_kind_of_frame(tmp_path):
     loaded = Release.load(tmp_path / "release")
     assert isinstance(loaded.frames()["st"], pa.Table)
     assert isinstance(loaded.frames("polars")["st"], pl.DataFrame)
-    with pytest.raises(PolicyError, match=r"(?s)unknown kind of data frame 'pands'.*did you mean 'pandas'"):
+    with pytest.raises(PolicyError, match=r"(?s)frame 'pands'.*mean 'pandas'"):
         loaded.frames("pands")

@@ -57,12 +57,12 @@ def test_identifiers_and_other_columns_are_nowhere(tmp_path):
 def test_st_is_in_an_order_that_follows_from_its_content():
     release = publish(people([f"v{k % 4}" for k in range(400)]), LDiversity(4))
     st = release.tables()["st"].to_pylist()
-    assert st == sorted(st, key=lambda row: (row["bucket"], row["value"]))
+    assert st == sorted(st, key=lambda row: (row["group"], row["value"]))
 
 
 def test_rows_stand_by_bucket_and_quasi_values_and_buckets_by_what_they_show():
     tables = publish(people([f"v{k % 4}" for k in range(400)]), LDiversity(4), method=BLIND).tables()
-    names = {"qit": ("bucket", "number"), "st": ("bucket", "value", "count")}
+    names = {"qit": ("group", "number"), "st": ("group", "value", "count")}
     listed = {name: [tuple(row[key] for key in keys) for row in tables[name].to_pylist()] for name, keys in names.items()}
     assert all(rows == sorted(rows) for rows in listed.values())
     shown = [[[row[1:] for row in rows if row[0] == bucket] for rows in listed.values()] for bucket in range(1, 101)]
@@ -72,7 +72,7 @@ def test_rows_stand_by_bucket_and_quasi_values_and_buckets_by_what_they_show():
 def test_two_runs_without_a_seed_differ_in_who_shares_a_bucket():
     table = people([f"v{k % 4}" for k in range(400)])
     one, two = publish(table, LDiversity(4), method=BLIND), publish(table, LDiversity(4), method=BLIND)
-    mates = [frozenset(np.asarray(r.tables()["qit"]["number"])[r.bucket == r.bucket[0]].tolist()) for r in (one, two)]
+    mates = [frozenset(np.asarray(r.tables()["qit"]["number"])[r.group == r.group[0]].tolist()) for r in (one, two)]
     assert all(0 in people_of for people_of in mates)
     assert mates[0] != mates[1]
 

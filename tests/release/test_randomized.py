@@ -74,7 +74,7 @@ def test_reconstruction_is_the_papers_formula():
 
 def test_beliefs_of_people_are_averaged_over_the_rows_that_fit_and_add_up_to_one():
     release = release_of(TABLE, balanced_parts(TABLE, 1))
-    beliefs = release.beliefs(TABLE.to_arrow().slice(0, 5))
+    beliefs = release.mean_beliefs(TABLE.to_arrow().slice(0, 5))
     assert np.allclose(beliefs.sum(1), 1)
     rows = release.tables()["records"].to_pylist()
     person = TABLE.to_arrow().slice(0, 1).to_pylist()[0]
@@ -87,13 +87,13 @@ def test_beliefs_of_people_are_averaged_over_the_rows_that_fit_and_add_up_to_one
         for x, code in enumerate(part.values):
             expected[code] += prior[x] * float(part.chance(x, y)) / seen / len(fitting)
     assert np.allclose(beliefs[0], expected)
-    assert np.isnan(release.beliefs([{"age": 5, "sex": "f"}])).all()
+    assert np.isnan(release.mean_beliefs([{"age": 5, "sex": "f"}])).all()
 
 
 def test_true_shares_can_be_given_as_prior():
     release = release_of(TABLE, one_part(TABLE))
     true = TABLE.sensitive.counts / TABLE.rows
-    beliefs = release.beliefs(TABLE.to_arrow(), shares=[true])
+    beliefs = release.mean_beliefs(TABLE.to_arrow(), shares=[true])
     p = float(release.parts[0].retention[0])
     largest = max(f * (p + (1 - p) / 6) / (f * p + (1 - p) / 6) for f in true)
     assert beliefs.max() <= largest + 1e-12
@@ -138,7 +138,7 @@ def loaded(release, **changes):
         ({"values": ["v0"]}, "a value that their part does not have"),
         ({"values": ["v0", "v0", "v1", "v2", "v3", "v4", "v5"]}, "lists a value twice"),
         ({"values": []}, "lists no values"),
-        ({"values": [{"v": 1}]}, "no plain value"),
+        ({"values": [{"v": 1}]}, "not a plain value"),
         ({"values": [["v0", "v1"]]}, "one entry per sensitive column"),
         ({"retention": "0"}, "retention above 0"),
         ({"retention": "3/2"}, "retention above 0"),
@@ -147,7 +147,7 @@ def loaded(release, **changes):
         ({"retention": "1/0"}, "divides by zero"),
         ({"gamma": "many"}, "not an exact number"),
         ({"shares": ["1/2"]}, "add up to 1"),
-        ({"counts": [1, 2]}, "says more than a part does: counts"),
+        ({"counts": [1, 2]}, "a part has unknown keys: counts"),
         ({"part": 2}, "numbered 1, 2, … without gaps"),
     ],
 )

@@ -76,7 +76,7 @@ def test_the_order_of_values_inside_a_group_is_their_own_whoever_has_them():
     for values in itertools.permutations("abcd"):
         release = of_groups(people(list(values), age=[1, 2, 3, 4]), [0] * 4)
         assert records(release)["value"].to_pylist() == list("abcd")
-        with pytest.raises(FormatError, match="the rows of table 'records' are not in the canonical order"):
+        with pytest.raises(FormatError, match=r"'records'.*canonical order"):
             RangesRelease.from_tables(release.manifest, {"records": records(release).take([1, 0, 2, 3])})
 
 
@@ -85,7 +85,7 @@ def test_groups_stand_by_what_they_show_and_other_numbers_are_refused():
     assert records(release)["age_min"].to_pylist() == [1, 1, 2, 2]
     rows = [{**row, "group": 3 - row["group"]} for row in records(release).to_pylist()]
     other = {"records": with_rows(records(release), [*rows[2:], *rows[:2]])}
-    with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):
+    with pytest.raises(FormatError, match="canonical order"):
         RangesRelease.from_tables(release.manifest, other)
     assert records(RangesRelease.from_tables(release.manifest, other, in_any_order=True)).equals(records(release))
 
@@ -117,14 +117,14 @@ def test_a_belief_is_the_share_among_all_rows_that_fit():
     # Groups 20–40 {a, b}, 30–50 {a, a, c}; 35 fits both, 50 only the second, 99 none.
     table = people(list("abaac"), age=[20, 40, 30, 50, 30])
     release = of_groups(table, [0, 0, 1, 1, 1])
-    found = release.beliefs([{"age": 35}, {"age": 50}, {"age": 20}, {"age": 99}])
+    found = release.mean_beliefs([{"age": 35}, {"age": 50}, {"age": 20}, {"age": 99}])
     np.testing.assert_allclose(found, [[3 / 5, 1 / 5, 1 / 5], [2 / 3, 0, 1 / 3], [1 / 2, 1 / 2, 0], [np.nan] * 3])
 
 
 def test_missing_values_fit_groups_that_hold_missing_values():
     release = of_groups(GAPS, GROUPS)
     day = datetime.date(2024, 5, 7)
-    found = release.beliefs(
+    found = release.mean_beliefs(
         pa.table({"age": pa.array([None, None], pa.int64()), "town": [None, "y"], "day": pa.array([day, None], pa.date32())})
     )
     np.testing.assert_allclose(found, [[1 / 3, 1 / 3, 1 / 3, 0, 0], [0, 0, 0, 1 / 2, 1 / 2]])
@@ -147,7 +147,7 @@ def test_beliefs_agree_with_looking_at_every_row(data):
     )
     release = of_groups(table, groups)
     labels = release.domain.labels
-    found = release.beliefs(table.to_arrow())
+    found = release.mean_beliefs(table.to_arrow())
     for person, row in enumerate(table.to_arrow().to_pylist()):
         fits = []
         for other in records(release).to_pylist():
@@ -176,14 +176,14 @@ def test_a_row_that_shows_another_range_than_its_group_is_refused(name):
     home = records(release)["group"].to_pylist().index(1)
     other = {"age_min": 30, "age_missing": False, "town": ["x"], "day_max": datetime.date(2024, 5, 1)}[name]
     tables = change(release, name, lambda values: values.__setitem__(home, other))
-    with pytest.raises(FormatError, match="people of one group show different values"):
+    with pytest.raises(FormatError, match="different values"):
         RangesRelease.from_tables(release.manifest, tables)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("age_min", 31, "upside down"),
+        ("age_min", 31, "minimum above its maximum"),
         ("age_min", None, "one end"),
         ("town", ["z", "x", None], "sorted"),
         ("town", ["x", "x"], "without repetitions"),

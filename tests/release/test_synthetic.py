@@ -1,6 +1,7 @@
 """Synthetic records have one spelling: another order, column, value or word in the manifest is refused."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from sfumato import Release
 from sfumato.errors import FormatError
 from sfumato.release import SyntheticRelease
+from sfumato.release.consistent import inconsistencies
 from sfumato.release.manifest import spelled
 from tests.makers import skewed
 from tests.release._synthetic import release_of
@@ -26,7 +28,7 @@ def test_what_is_loaded_and_saved_again_has_the_same_bytes(tmp_path, kind):
 def test_records_in_another_order_are_refused_or_put_in_order():
     records = RELEASE.tables()["records"]
     turned = {"records": records.take(pa.array(range(199, -1, -1)))}
-    with pytest.raises(FormatError, match="not in the canonical order"):
+    with pytest.raises(FormatError, match="canonical order"):
         SyntheticRelease.from_tables(RELEASE.manifest, turned).require_canonical()
     ordered = SyntheticRelease.from_tables(RELEASE.manifest, turned, in_any_order=True).tables()["records"]
     assert ordered.to_pylist() == records.to_pylist()
@@ -61,6 +63,22 @@ def test_a_word_more_or_less_in_the_manifest_is_refused(tmp_path, change):
 
 
 def test_it_says_that_its_records_are_nobodys():
-    assert repr(RELEASE) == "SyntheticRelease(200 records of nobody; age, sex → value)"
+    assert repr(RELEASE) == "SyntheticRelease(200 synthetic records; age, sex → value)"
     with pytest.raises(FormatError, match="shows nobody"):
         RELEASE.presence([{"age": 30, "sex": "f"}])
+
+
+def test_who_drew_the_noise_is_said_where_it_may_differ_and_nowhere_else():
+    manifest = release_of(skewed(200)).manifest
+    assert inconsistencies(manifest) == []
+    assert inconsistencies(replace(manifest, parameters={**manifest.parameters, "noise": "sfumato"}))
+
+    def faults(asked, said, seeded):
+        parameters = {**manifest.parameters, **({} if said is None else {"noise": said})}
+        method = {**manifest.method, "name": "noisy-tables", "noise": asked}
+        return inconsistencies(replace(manifest, method=method, parameters=parameters, seeded=seeded, reproducible=seeded))
+
+    fine = [(None, "sfumato", True), (None, "opendp", False), ("opendp", "opendp", False), ("sfumato", "sfumato", False)]
+    assert [faults(*one) for one in fine] == [[]] * 4
+    for wrong in [(None, None, True), ("sfumato", "opendp", False), ("opendp", "sfumato", False), (None, "opendp", True)]:
+        assert faults(*wrong), wrong

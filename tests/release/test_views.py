@@ -97,7 +97,7 @@ def test_other_numbers_of_groups_are_refused(table):
         )
         for name, one in release.tables().items()
     }
-    with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):
+    with pytest.raises(FormatError, match="canonical order"):
         ViewsRelease.from_tables(release.manifest, tables)
     again = ViewsRelease.from_tables(release.manifest, tables, in_any_order=True)
     assert {n: t.to_pylist() for n, t in again.tables().items()} == {n: t.to_pylist() for n, t in release.tables().items()}
@@ -107,7 +107,7 @@ def test_other_numbers_of_groups_are_refused(table):
 def test_some_but_not_all_quasi_columns_move(table, moved):
     release = views_of(table, GROUPS, ["town"])
     manifest = replace(release.manifest, parameters={**release.manifest.parameters, "moved": moved})
-    with pytest.raises(FormatError, match="some of the quasi columns but not all"):
+    with pytest.raises(FormatError, match="some of the quasi"):
         ViewsRelease.from_tables(manifest, release.tables())
 
 
@@ -141,7 +141,7 @@ def test_an_entry_of_st_that_occurs_twice_is_refused(table):
     data = tables["st"].to_pylist()
     place = next(k for k, row in enumerate(data) if row["count"] == 2)
     split = [*data[:place], {**data[place], "count": 1}, {**data[place], "count": 1}, *data[place + 1 :]]
-    with pytest.raises(FormatError, match="1 rows of table 'st' occur twice"):
+    with pytest.raises(FormatError, match="1 rows of table 'st'"):
         ViewsRelease.from_tables(release.manifest, {**tables, "st": with_rows(tables["st"], split)})
 
 
@@ -165,9 +165,10 @@ def test_presence_and_beliefs_follow_from_matchings(table):
     ]
     assert release.presence(asked) == pytest.approx([2 / 3, 1 / 3, 1, 0, 0, 0])
     assert release.domain.labels == ("ache", "cold", "flu")
-    beliefs = release.beliefs(asked)
+    beliefs = release.mean_beliefs(asked)
     assert beliefs[:3] == pytest.approx(np.array([[0, 0, 1], [0, 1, 0], [2 / 3, 1 / 3, 0]]))
     assert np.isnan(beliefs[3:]).all()
+    assert release.beliefs(asked) == pytest.approx(beliefs, nan_ok=True)  # one group each
 
 
 def test_lists_of_groups_answer_as_rows_of_bits_do(monkeypatch):
@@ -175,16 +176,17 @@ def test_lists_of_groups_answer_as_rows_of_bits_do(monkeypatch):
     groups = np.random.default_rng(3).integers(0, 40, 300)
     asked = table.to_arrow()
     plain = views_of(table, groups, ["sex"])
-    dense = plain.presence(asked), plain.beliefs(asked)
+    dense = plain.presence(asked), plain.mean_beliefs(asked), plain.beliefs(asked)
     monkeypatch.setattr(covering_module, "MOST_WORDS", 0)
     release = views_of(table, groups, ["sex"])
     assert release.presence(asked) == pytest.approx(dense[0])
-    assert release.beliefs(asked) == pytest.approx(dense[1])
+    assert release.mean_beliefs(asked) == pytest.approx(dense[1])
+    assert release.beliefs(asked) == pytest.approx(dense[2])
 
 
 @pytest.mark.parametrize("moved", [[{}], [["sex"]], [3], "sex", None])
 def test_moved_columns_are_named_by_words(moved):
     release = views_of(people(list("abab"), age=[1, 2, 3, 4], sex=list("fmfm")), [0] * 4, ["sex"])
     manifest = replace(release.manifest, parameters={**release.manifest.parameters, "moved": moved})
-    with pytest.raises(FormatError, match="as 'moved', some of the quasi columns"):
+    with pytest.raises(FormatError, match="'moved', some of"):
         ViewsRelease.from_tables(manifest, release.tables())

@@ -18,13 +18,31 @@ import sfumato as sf
 from sfumato.api import publication
 from sfumato.errors import InputError
 from sfumato.release import files
-from sfumato.scale.engine import Limits
+from sfumato.scale.engine import ResourceLimits
+from sfumato.scale.spark import SparkEngine, frame_of_files
 from sfumato.scale.verb import publish_source
-from tests.scale.test_duckdb import ASKED, CLOSED, EACH, ODD, RANDOMIZED, RULES, SCHEMA, VALUES, content, odd_table, people, ruled
+from tests.scale._large import (
+    ASKED,
+    CLOSED,
+    EACH,
+    ODD,
+    RANDOMIZED,
+    RULES,
+    SCHEMA,
+    VALUES,
+    content,
+    marked,
+    odd_table,
+    ruled,
+    visits,
+)
+from tests.scale.test_gather import ASKED as GATHERED
+from tests.scale.test_gather import data as gathered_data
+from tests.scale.test_gather import schema as gathered_schema
+from tests.scale.test_source_names import NAMED, OTHERS, crowd
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'sfumato[spark]'")
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not found")
-census = people
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +74,7 @@ def _small_parts(monkeypatch):
 
 
 def written(source, place, **given):
-    limits = Limits(1 << 29, 1, given.pop("shard", 1200))
+    limits = ResourceLimits(1 << 29, 1, given.pop("shard", 1200))
     return publish_source(source, given.pop("schema", SCHEMA), given.pop("asked", ASKED), place, random=1, limits=limits, **given)
 
 
@@ -77,10 +95,10 @@ def executors(session):
 
 
 @pytest.mark.parametrize("against", ["engineer", "reader"])
-def test_spark_writes_the_bytes_that_memory_writes(census, spark, tmp_path, against):
-    pq.write_table(census, tmp_path / "people.parquet", row_group_size=1000)
+def test_spark_writes_the_bytes_that_memory_writes(people, spark, tmp_path, against):
+    pq.write_table(people, tmp_path / "people.parquet", row_group_size=1000)
     asked = sf.FPrivacy(theta=4, offset="0.02", against=against)
-    table = sf.Table.from_frame(census, SCHEMA)
+    table = sf.Table.from_frame(people, SCHEMA)
     made = publication(table, asked, method=sf.Boxes(floor=40), random=1)
     made.release.save(tmp_path / "memory")
     frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(5)
@@ -109,43 +127,60 @@ AS_BY_DUCKDB = {
 
 
 @pytest.mark.parametrize("kind", [*AS_IN_MEMORY, *AS_BY_DUCKDB])
-def test_every_method_that_scales_gives_the_same_bytes(census, spark, tmp_path, kind):
+def test_every_method_that_scales_gives_the_same_bytes(people, spark, tmp_path, kind):
     """The bytes of memory where coins are drawn by box, those of DuckDB where they are drawn by place."""
     schema, asked, method = {**AS_IN_MEMORY, **AS_BY_DUCKDB}[kind]
     schema = method.close(schema)
-    rows = odd_table() if schema.quasi == ODD.quasi else census
+    rows = odd_table() if schema.quasi == ODD.quasi else people
     pq.write_table(rows, tmp_path / "people.parquet", row_group_size=700)
-    shard = 10_000 if kind == "near groups" else 1500 if rows is census else 400
+    shard = 10_000 if kind == "near groups" else 1500 if rows is people else 400
     if kind in AS_IN_MEMORY:
         sf.publish(sf.Table.from_frame(rows, schema), asked, method=method, random=1).save(tmp_path / "expected")
     else:
-        publish_source(rows, schema, asked, tmp_path / "expected", method=method, random=1, limits=Limits(1 << 29, 2, shard))
+        publish_source(
+            rows, schema, asked, tmp_path / "expected", method=method, random=1, limits=ResourceLimits(1 << 29, 2, shard)
+        )
     frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(3)
     large = written(frame, tmp_path / "spark", schema=schema, asked=asked, method=method, shard=shard)
     assert content(tmp_path / "expected") == content(tmp_path / "spark")
     assert large.audit.holds
 
 
-def test_noisy_boxes_are_joined_as_in_memory(census, spark, tmp_path):
+def test_noisy_boxes_are_joined_as_in_memory(people, spark, tmp_path):
     shares = dict.fromkeys(VALUES, "1/50")
     method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=60)
     schema, asked = method.close(CLOSED), sf.FPrivacy(theta=8, offset="0.02", against="insider")
-    sf.publish(sf.Table.from_frame(census, schema), asked, method=method, random=1).save(tmp_path / "memory")
-    pq.write_table(census, tmp_path / "people.parquet", row_group_size=1000)
+    sf.publish(sf.Table.from_frame(people, schema), asked, method=method, random=1).save(tmp_path / "memory")
+    pq.write_table(people, tmp_path / "people.parquet", row_group_size=1000)
     frame = spark.read.parquet(str(tmp_path / "people.parquet"))
     made = written(frame, tmp_path / "spark", schema=schema, asked=asked, method=method)
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
     assert made.private["groups"] < made.private["boxes"]
 
 
-def test_files_are_read_by_the_session_that_there_is(census, spark, tmp_path):
+@pytest.mark.parametrize("rule", ["bands", "quasi by column", "rows without a key are dropped"])
+def test_people_with_several_values_are_gathered_as_in_memory(spark, tmp_path, rule):
+    declared, rows = gathered_schema(rule), gathered_data(rule)
+    table = sf.Table.from_frame(rows, declared, random=1)
+    made = publication(table, GATHERED, random=1)
+    made.release.save(tmp_path / "memory")
+    pq.write_table(rows, tmp_path / "visits.parquet", row_group_size=700)
+    frame = spark.read.parquet(str(tmp_path / "visits.parquet")).repartition(3)
+    large = written(frame, tmp_path / "spark", schema=declared, asked=GATHERED, fingerprinted=True)
+    assert content(tmp_path / "memory") == content(tmp_path / "spark")
+    assert large.audit.to_dict() == made.audit.to_dict()
+    assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
+    assert large.table.choice == table.choice
+
+
+def test_files_are_read_by_the_session_that_there_is(people, spark, tmp_path):
     (tmp_path / "many").mkdir()
     for k in range(3):
-        pq.write_table(census.slice(k * 2000, 2000), tmp_path / "many" / f"{k}.parquet")
-    sf.publish(sf.Table.from_frame(census, SCHEMA), ASKED, random=1).save(tmp_path / "memory")
+        pq.write_table(people.slice(k * 2000, 2000), tmp_path / "many" / f"{k}.parquet")
+    sf.publish(sf.Table.from_frame(people, SCHEMA), ASKED, random=1).save(tmp_path / "memory")
     sf.publish(tmp_path / "many", ASKED, schema=SCHEMA, out=tmp_path / "spark", engine="spark", random=1)
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
-    other = census.set_column(0, "age", census["age"].cast("string"))
+    other = people.set_column(0, "age", people["age"].cast("string"))
     pq.write_table(other.slice(0, 10), tmp_path / "many" / "3.parquet")
     with pytest.raises(InputError, match=r"3\.parquet: the column 'age'"):
         sf.publish(tmp_path / "many", ASKED, schema=SCHEMA, out=tmp_path / "other", engine="spark", random=1)
@@ -166,10 +201,18 @@ def test_rules_mean_the_same_in_every_engine(rule, spark, tmp_path):
     assert not [one for one in spark.catalog.listTables() if one.name.startswith("sfumato")]
 
 
-def test_somebody_with_several_rows_is_noticed(census, spark, tmp_path):
-    several = census.append_column("patient_id", pa.array(np.arange(census.num_rows) // 2))
+def test_people_are_told_by_the_hashes_that_memory_has(spark, tmp_path):
+    frame, schema = visits()
+    engine = SparkEngine(spark.createDataFrame(frame), tmp_path, ResourceLimits(1 << 29, 1, 1200))
+    engine.outline(schema)
+    assert marked(engine.marks()) == marked(sf.Table.from_frame(frame, schema).marks)
+    engine.close()
+
+
+def test_somebody_with_several_rows_is_noticed(people, spark, tmp_path):
+    several = people.append_column("patient_id", pa.array(np.arange(people.num_rows) // 2))
     words = {"quasi": list(SCHEMA.quasi), "sensitive": ["salary"], "bins": dict(SCHEMA.bins)}
-    with pytest.raises(InputError, match="looks like a key of people"):
+    with pytest.raises(InputError, match="key of people"):
         written(spark.createDataFrame(several), tmp_path / "out", schema=sf.Schema(other=[*SCHEMA.other, "patient_id"], **words))
     assert not (tmp_path / "out").exists()
 
@@ -193,8 +236,8 @@ def test_skewed_boxes_and_one_huge_box(spark, tmp_path, form):
 
 
 @pytest.mark.parametrize("method", [sf.Boxes(floor=40), sf.Boxes(floor=40, form="ranges"), sf.MultiSize()])
-def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method):
-    pq.write_table(census, tmp_path / "people.parquet", row_group_size=500)
+def test_a_killed_executor_changes_nothing(people, spark, tmp_path, method):
+    pq.write_table(people, tmp_path / "people.parquet", row_group_size=500)
     frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
     written(frame, tmp_path / "quiet", method=method)
     victims = executors(spark)
@@ -217,15 +260,15 @@ def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method):
     assert content(tmp_path / "quiet") == content(tmp_path / "killed")
 
 
-def test_a_killed_job_leaves_nothing_that_loads(census, tmp_path):
+def test_a_killed_job_leaves_nothing_that_loads(people, tmp_path):
     """A driver of its own, which dies by its own hand while it audits what its executors made."""
-    pq.write_table(census, tmp_path / "people.parquet")
+    pq.write_table(people, tmp_path / "people.parquet")
     code = (
         "import os, signal\n"
         "from pathlib import Path\n"
         "from pyspark.sql import SparkSession\n"
         "import sfumato.scale.publish as publish\n"
-        "from tests.scale.test_duckdb import ASKED, SCHEMA\n"
+        "from tests.scale._large import ASKED, SCHEMA\n"
         "from sfumato.scale.verb import publish_source\n"
         "given = {'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1', 'spark.ui.enabled': 'false'}\n"
         "SparkSession.builder.master('local[1]').config(map=given).getOrCreate()\n"
@@ -238,3 +281,26 @@ def test_a_killed_job_leaves_nothing_that_loads(census, tmp_path):
     assert not (tmp_path / "out").exists()
     publish_source(tmp_path / "people.parquet", SCHEMA, ASKED, tmp_path / "out", random=1)
     assert not list(tmp_path.glob(".out.*.partial"))
+
+
+def test_spark_reads_the_files_that_are_named(spark, tmp_path):
+    for name in OTHERS:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(crowd(f"wrong {name}"), tmp_path / name)
+    for name in NAMED:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(crowd("right"), tmp_path / name)
+        assert {row["town"] for row in frame_of_files(tmp_path / name).select("town").distinct().collect()} == {"right"}, name
+    pq.write_table(crowd("left out"), tmp_path / "_x.parquet")
+    for wrong in (tmp_path / "_x.parquet", [tmp_path / "_x.parquet", tmp_path / "x1.parquet"]):
+        with pytest.raises(InputError, match=r"other files than those named|cannot read the files"):
+            frame_of_files(wrong)
+
+
+def test_two_spellings_of_one_name_are_refused_by_spark(spark, tmp_path):
+    both = pa.table({"town": ["a", "b"], "ill": ["b", "c"], "Ill": ["d", "e"]})
+    pq.write_table(both, tmp_path / "people.parquet")
+    schema = sf.Schema(quasi=["town"], sensitive=["Ill"], other=["ill"], people={"rows": "people"})
+    for source in (tmp_path / "people.parquet", spark.createDataFrame(both)):
+        with pytest.raises(InputError, match="upper and lower case"):
+            publish_source(source, schema, ASKED, tmp_path / "out", engine="spark", random=1)

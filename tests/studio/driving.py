@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 240.0
-"""A busy machine is slow; whatever is waited for comes, or the test has failed."""
+"""Seconds on a machine of our own; on a busy one as many times as long. Whatever is waited for comes, or the test has failed."""
+TURN = 0.1
 
 WITH_NAMES = ("button", "link", "textbox", "combobox", "spinbutton", "slider", "radio", "tab", "img", "image", "checkbox")
 """What people act upon or look at, and must be told of."""
@@ -44,10 +45,12 @@ def command(place: Path, *words: str) -> str:
 class Studio:
     """`sfumato studio WHAT`, started in a directory and ended with the block; it answers when the block begins."""
 
-    def __init__(self, place: Path, what: str) -> None:
-        self.process = subprocess.Popen(
-            [*SFUMATO, "studio", what, "--no-show"], cwd=place, env=settings(place), stdout=subprocess.PIPE, text=True
-        )
+    def __init__(self, place: Path, what: str, browser: str | None = None) -> None:
+        """With `browser`, a command with %s for what is opened, that one is started."""
+        words = ["studio", what] if browser else ["studio", what, "--no-show"]
+        environment = settings(place) | ({"BROWSER": browser} if browser else {})
+        self.process = subprocess.Popen([*SFUMATO, *words], cwd=place, env=environment, stdout=subprocess.PIPE, text=True)
+        self._cookie: str | None = None
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", line)
@@ -61,19 +64,25 @@ class Studio:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(PATIENCE)
+        self.ended()
+
+    def ended(self) -> None:
+        """Wait until its process is gone."""
+        wait(lambda: self.process.poll() is not None)
 
     def at(self, path: str = "/") -> str:
-        """Return the address of a page, with the token."""
-        return f"http://127.0.0.1:{self.port}{path}?token={self.token}"
+        """Return the address of a page."""
+        return f"http://127.0.0.1:{self.port}{path}"
 
     def cookie(self) -> str:
-        """Return the cookie that the right browser has."""
-        return f"sfumato_studio_{self.port}={self.token}"
+        """Return the cookie that the right browser has: the token is exchanged for it, once."""
+        if self._cookie is None:
+            self._cookie = self.ask(f"/?token={self.token}")[1]["set-cookie"].split(";")[0]
+        return self._cookie
 
     def ask(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> tuple[int, dict[str, str], bytes]:
         """Return status, headers and body of one request; `_` in the name of a header stands for a hyphen."""
-        opened = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        opened = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
             opened.request(method, path, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
             answer = opened.getresponse()
@@ -83,17 +92,25 @@ class Studio:
 
 
 def wait(what: Callable[[], Any], patience: float = PATIENCE) -> Any:
-    """Return the first thing that is true; what raises meanwhile, as a page does that is drawn anew, is tried again."""
-    end, last = time.monotonic() + patience, None
-    while time.monotonic() < end:
+    """Return the first thing that is true; what raises meanwhile, as a page does that is drawn anew, is tried again.
+
+    Patience is counted in turns that the machine gave us, not by the clock: where others are at work a turn takes longer.
+    """
+    last = None
+    for _ in range(int(patience / TURN)):
         try:
             found = what()
         except Exception as error:
             found, last = None, error
         if found:
             return found
-        time.sleep(0.1)
+        time.sleep(TURN * max(1.0, busy()))
     raise AssertionError(f"it was never so; last: {last!r}")
+
+
+def busy() -> float:
+    """Return how many want to work for each processor; 1 where nobody can tell."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
 
 
 class Page:
@@ -104,6 +121,8 @@ class Page:
 
     def open(self, path: str = "/") -> Page:
         """Open a page anew."""
+        name, _, value = self.studio.cookie().partition("=")
+        self.driver.execute_cdp_cmd("Network.setCookie", {"name": name, "value": value, "url": self.studio.at()})
         self.driver.get(self.studio.at(path))
         return self
 
@@ -162,7 +181,7 @@ class Page:
             field = self.find(mark)
             self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
             field.send_keys(Keys.CONTROL, "a")
-            field.send_keys(text)
+            field.send_keys(text or Keys.DELETE)
             return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
 
         def left() -> bool:

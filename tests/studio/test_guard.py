@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sfumato.errors import InputError
-from sfumato.studio.guard import Guard
+from sfumato.studio.guard import USED, Guard, Tokens
 from sfumato.studio.session import below
 
-PORT, KEY = 8123, "right"
+PORT = 8123
 
 
 async def _page(scope: Any, receive: Any, send: Any) -> None:
@@ -19,7 +19,9 @@ async def _page(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"page"})
 
 
-def ask(kind: str = "http", query: str = "", **headers: str) -> list[dict[str, Any]]:
+def ask(
+    kind: str = "http", query: str = "", method: str = "GET", tokens: Tokens | None = None, **headers: str
+) -> list[dict[str, Any]]:
     told: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
@@ -31,32 +33,53 @@ def ask(kind: str = "http", query: str = "", **headers: str) -> list[dict[str, A
     given = {"host": f"127.0.0.1:{PORT}", **headers}
     scope = {
         "type": kind,
+        "method": method,
         "path": "/rule",
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    asyncio.run(Guard(_page, KEY, PORT)(scope, receive, send))
+    asyncio.run(Guard(_page, tokens or TOKENS, PORT)(scope, receive, send))
     return told
 
 
-COOKIE = f"sfumato_studio_{PORT}={KEY}"
+TOKENS = Tokens()
+COOKIE = f"sfumato_studio_{PORT}={TOKENS.cookie}"
 
 
 def test_without_the_token_nothing_is_shown() -> None:
     assert ask()[0]["status"] == 403
     assert ask(cookie=f"sfumato_studio_{PORT}=wrong")[0]["status"] == 403
     assert ask(query="token=wrong")[0]["status"] == 403
+    assert ask(query="token=")[0]["status"] == 403
+    assert ask(query=f"token={TOKENS.cookie}")[0]["status"] == 403
     assert ask(kind="websocket")[0] == {"type": "websocket.close", "code": 1008}
+    assert ask(cookie=COOKIE)[1]["body"] == b"page"
 
 
-def test_the_token_gives_a_cookie_and_leaves_the_address() -> None:
-    answer = ask(query=f"token={KEY}&a=1")[0]
-    headers = dict(answer["headers"])
-    assert answer["status"] == 303
-    assert headers[b"location"] == b"/rule?a=1"
+def test_a_token_gives_a_cookie_and_leaves_the_address() -> None:
+    tokens = Tokens()
+    token = tokens.new()
+    start, page = ask(query=f"token={token}&a=1", tokens=tokens)
+    headers = dict(start["headers"])
+    assert start["status"] == 200
+    assert b'0; url=/"' in page["body"]
+    assert token.encode() not in page["body"]
+    assert headers[b"set-cookie"].startswith(f"sfumato_studio_{PORT}={tokens.cookie}; ".encode())
+    assert token.encode() not in headers[b"set-cookie"]
     assert b"HttpOnly" in headers[b"set-cookie"]
     assert b"SameSite=Strict" in headers[b"set-cookie"]
-    assert ask(cookie=COOKIE)[1]["body"] == b"page"
+    assert headers[b"cache-control"] == b"no-store"
+
+
+def test_a_token_is_good_once_and_no_other_token_suffers() -> None:
+    tokens = Tokens()
+    one, other = tokens.new(), tokens.new()
+    assert ask(query=f"token={one}", method="HEAD", tokens=tokens)[0]["status"] == 403  # who looks at a link, without opening it
+    assert ask(query=f"token={one}", tokens=tokens)[0]["status"] == 200
+    start, page = ask(query=f"token={one}", tokens=tokens)
+    assert (start["status"], page["body"]) == (403, USED)
+    assert "set-cookie" not in str(start)
+    assert ask(query=f"token={other}", tokens=tokens)[0]["status"] == 200
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
+import re
 import signal
 import socket
+import sys
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +18,8 @@ import pytest
 from sfumato.errors import InputError
 from sfumato.table.generators import hospital
 from sfumato.table.write import write_table
-from tests.studio.driving import PATIENCE, Studio
+from tests.browser import browser
+from tests.studio.driving import Page, Studio, wait
 
 pytest.importorskip("nicegui")
 pytest.importorskip("tomlkit")
@@ -80,7 +85,7 @@ def _socket(studio: Studio, origin: str, cookie: str) -> bytes:
         "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: " + base64.b64encode(b"0123456789abcdef").decode(),
     )
-    with socket.create_connection(("127.0.0.1", studio.port), PATIENCE) as opened:
+    with socket.create_connection(("127.0.0.1", studio.port)) as opened:
         opened.sendall("\r\n".join((*lines, "", "")).encode())
         return opened.recv(200).split(b"\r\n")[0] + b" "
 
@@ -128,6 +133,91 @@ def test_nothing_can_be_sent_up(studio: Studio, place: Path) -> None:
     assert sorted(place.rglob("*")) == before
 
 
+def test_a_token_read_after_it_was_used_is_worth_nothing(studio: Studio) -> None:
+    cookie = studio.cookie()
+    status, headers, body = studio.ask(f"/?token={studio.token}")
+    assert (status, "set-cookie" in headers) == (403, False)
+    assert b"used already" in body
+    assert studio.token not in cookie
+
+
+STAND_IN = """import json, os, sys
+place = os.environ["STAND_IN"]
+with open(place + ".part", "w") as told:
+    json.dump(sys.argv[1:], told)
+os.rename(place + ".part", place)
+"""
+
+
+def opened_by(place: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Path]:
+    """Return a command that stands in for a browser, and the file in which it tells what it was given."""
+    (place / "stand_in.py").write_text(STAND_IN)
+    monkeypatch.setenv("STAND_IN", str(place / "told"))
+    return f"{sys.executable} {place / 'stand_in.py'} %s", place / "told"
+
+
+def test_the_browser_is_given_a_private_file_that_leads_to_the_page_once(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "patients.csv").write_bytes((place / "patients.csv").read_bytes())
+    browser, told = opened_by(tmp_path, monkeypatch)
+    with Studio(tmp_path, "patients.csv", browser=browser) as studio:
+        wait(told.is_file)
+        (given,) = json.loads(told.read_text())
+        page = Path(urllib.parse.urlsplit(given).path)
+        assert given == page.as_uri()
+        assert [one.stat().st_mode & 0o077 for one in (page, page.parent)] == [0, 0]
+        found = re.search(r"url=http://127\.0\.0\.1:(\d+)(/\?token=(\S+))\"", page.read_text())
+        assert found
+        assert int(found[1]) == studio.port
+        assert found[3] not in given
+        assert found[3] != studio.token
+        # A browser says that a file is another site.
+        status, headers, body = studio.ask(found[2], sec_fetch_site="cross-site")
+        assert status == 200
+        assert b'content="0; url=/"' in body
+        cookie = headers["set-cookie"].split(";")[0]
+        assert studio.ask("/", cookie=cookie, sec_fetch_site="same-origin")[0] == 200
+        assert studio.ask(found[2])[0] == 403
+        assert studio.cookie() == cookie  # the printed address is good for another browser
+    assert not page.exists()
+
+
+def test_a_real_browser_gets_from_the_file_to_the_first_page(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "patients.csv").write_bytes((place / "patients.csv").read_bytes())
+    command, told = opened_by(tmp_path, monkeypatch)
+    with browser(tmp_path / "profile") as driver, Studio(tmp_path, "patients.csv", browser=command) as studio:
+        wait(told.is_file)
+        driver.get(json.loads(told.read_text())[0])
+        wait(lambda: driver.current_url == studio.at("/"))
+        assert Page(driver, studio).text("unique", "only one")
+        driver.back()  # the token is in no history of the tab
+        assert "token" not in driver.current_url
+
+
+def test_what_a_killed_studio_left_is_wiped_by_the_next_one(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "patients.csv").write_bytes((place / "patients.csv").read_bytes())
+    temporary = tmp_path / "tmp"
+    with Studio(tmp_path, "patients.csv") as killed:
+        (left,) = temporary.glob("sfumato-studio-*")
+        (left / "study").mkdir()
+        (left / "study" / "people.csv").write_text("somebody")
+        with Studio(tmp_path, "patients.csv"):
+            assert (left / "study" / "people.csv").is_file()  # of one that runs
+        killed.process.kill()
+        killed.ended()
+    assert list(temporary.glob("sfumato-studio-*")) == [left]
+    foreign = temporary / "sfumato-studio-00112233aabb"
+    foreign.mkdir(mode=0o700)
+    (foreign / "sfumato.lock").write_text("")
+    foreign.chmod(0o777)  # might be somebody else's
+    with Studio(tmp_path, "patients.csv"):
+        assert not left.exists()
+    assert list(temporary.glob("sfumato-studio-*")) == [foreign]
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])
 def test_what_it_kept_is_wiped_at_the_end(place: Path, tmp_path: Path, end: signal.Signals) -> None:
     (tmp_path / "patients.csv").write_bytes((place / "patients.csv").read_bytes())
@@ -135,13 +225,15 @@ def test_what_it_kept_is_wiped_at_the_end(place: Path, tmp_path: Path, end: sign
         (kept,) = (tmp_path / "tmp").glob("sfumato-studio-*")
         assert kept.stat().st_mode & 0o077 == 0
         opened.process.send_signal(end)
-        opened.process.wait(PATIENCE)
+        opened.ended()
         assert opened.process.stdout is not None
         assert "wiped" in opened.process.stdout.read()
     assert not kept.exists()
 
 
-def test_tables_and_releases_elsewhere_are_not_opened(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_studio_works_where_a_table_or_release_lies_whatever_path_leads_there(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sfumato.studio.server import session_of
 
     monkeypatch.chdir(tmp_path)
@@ -149,8 +241,14 @@ def test_tables_and_releases_elsewhere_are_not_opened(place: Path, tmp_path: Pat
     release = place.parent / "elsewhere"
     release.mkdir(exist_ok=True)
     (release / "manifest.json").write_text("{}")
-    for given in (place / "patients.csv", Path("linked.csv"), release, Path(os.path.relpath(release))):
-        with pytest.raises(InputError, match="only below"):
-            session_of(given)
+    table = place / "patients.csv"
+    for given in (table, Path("linked.csv"), Path(os.path.relpath(table)), release, Path(os.path.relpath(release))):
+        session = session_of(given)
+        assert session.root == given.resolve().parent
+        session.close()
+    monkeypatch.chdir(place.parent)
+    session = session_of(Path(place.name) / "patients.csv")
+    assert session.root == place.parent.resolve()
+    session.close()
     with pytest.raises(InputError, match="neither a table nor a release"):
         session_of(Path("nothing.csv"))

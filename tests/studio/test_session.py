@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,11 +65,29 @@ def test_rules_bounds_and_recodings_reach_the_policy(patients: Path) -> None:
     assert "age" not in parsed.schema.recode
 
 
+@pytest.mark.parametrize("secrets", [["diagnosis"], ["insurance"], ["sex"], ["diagnosis", "insurance"]])
+def test_no_comment_of_a_draft_speaks_of_numbers_that_a_page_has_changed(patients: Path, secrets: list[str]) -> None:
+    draft = draft_policy(patients, roles={"sensitive": secrets})
+    policy = PolicyText(draft)
+    policy.set_rule("odds", 3.0)
+    about = ("In words", "largest belief", "may become at most", "of a group may", "Stricter, at most", "8·share")
+    assert sum(words in draft for words in about) > 2
+    assert not [words for words in about if words in policy.text]
+    assert "odds    = 3\n" in policy.text
+    assert "% of people have it\n" in policy.text
+    assert "TAKEN FROM THIS TABLE" in policy.text
+    assert Policy.parse(policy.text).requirement.odds == 3
+    policy.set_rule("odds", None)
+    assert Policy.parse(policy.text).requirement.odds is None
+    policy.require(odds=2, theta=5)
+    assert [Policy.parse(policy.text).requirement.to_dict()[name] for name in ("theta", "odds")] == ["5", "2"]
+
+
 def test_each_of_several_secrets_has_a_rule_of_its_own_and_the_last_one_keeps_it(patients: Path) -> None:
     policy = PolicyText(draft_policy(patients))
     policy.give("insurance", "sensitive")
     assert policy.secrets() == ["diagnosis", "insurance"]
-    policy.set_theta(3.0, "diagnosis")
+    policy.set_rule("theta", 3.0, "diagnosis")
     policy.bound("HIV", "0.05", "diagnosis")
     rules = dict(Policy.parse(policy.text).requirement.columns)
     assert rules["diagnosis"].theta == 3
@@ -76,6 +95,22 @@ def test_each_of_several_secrets_has_a_rule_of_its_own_and_the_last_one_keeps_it
     policy.give("insurance", "quasi")
     only = Policy.parse(policy.text).requirement
     assert (only.theta, str(only.own_bounds["HIV"])) == (3, "1/20")
+
+
+def test_an_open_value_stays_with_its_secret_and_goes_with_its_bins(tmp_path: Path) -> None:
+    debts = [0 if i % 3 else 10 + i for i in range(900)]
+    path = tmp_path / "t.csv"
+    path.write_text("age,town,debt\n" + "".join(f"{20 + i % 50},t{i % 4},{debt}\n" for i, debt in enumerate(debts)))
+    policy = PolicyText(draft_policy(path))
+    assert dict(Policy.parse(policy.text).requirement.own_bounds) == {"0": 1}
+    policy.give("town", "sensitive")
+    requirement = Policy.parse(policy.text).requirement
+    assert dict(requirement.of("debt").own_bounds) == {"0": 1}
+    assert [one.name for one in requirement.of("debt").sets] == ["not 0"]
+    assert not requirement.sets
+    policy.bins("debt", [0, 100, 1000])
+    assert not Policy.parse(policy.text).requirement.of("debt").own_bounds
+    assert not Policy.parse(policy.text).requirement.of("debt").sets
 
 
 def test_what_is_said_of_a_column_follows_its_role_and_comes_back_with_it(patients: Path) -> None:
@@ -167,9 +202,51 @@ def test_work_in_another_process_tells_its_end_and_its_words(tmp_path: Path) -> 
     assert failed.command == "sfumato explain people.csv --policy nothing.toml"
 
 
+def test_time_left_follows_the_pace_since_work_began_and_is_not_told_while_nothing_is_heard(monkeypatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("sfumato.studio.jobs.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    job = Job(("publish",), Path("."))
+    heard = [(5.0, 0.1), (15.0, 0.3)]  # five seconds of loading libraries say nothing of the pace
+    for seconds, done in heard:
+        clock[0] = 100.0 + seconds
+        job.hear("cutting", done)
+    assert job.seconds_left == pytest.approx(10 * 0.7 / 0.2)
+    clock[0] = 125.0
+    assert job.seconds_left is None  # ten seconds without a word
+
+
 def _wait(job: Job) -> None:
-    for _ in range(600):
-        if not job.running:
-            return
-        time.sleep(0.1)
-    raise AssertionError("it never ended")
+    while job.running:  # it ends, or says why not
+        time.sleep(0.05)
+
+
+def test_visits_are_opened_with_all_rows_of_a_person_and_a_list_is_one_secret(tmp_path: Path) -> None:
+    from sfumato.table.generators.encounters import encounters
+    from sfumato.table.histogram import histograms
+
+    write_table(encounters(600, seed=3), tmp_path / "visits.csv")
+    session = Session(tmp_path, tmp_path / "visits.csv")
+    try:
+        session.open()
+        roles = session.policy.roles()
+        assert [name for name, role in roles.items() if role == "sensitive"] == ["diag_1", "diag_2", "diag_3"]
+        assert session.table().rows == 600
+        assert " of 600 people, " in session.table().about_people()[0]
+        assert {"rows", "diag"} <= histograms(session.table()).keys()
+        assert {one.name for one in session.risk().columns} >= {"age", "rows"}
+        assert next(one for one in session.risk().columns if one.name == "rows").step is None
+        assert verdict_of(session.parsed(), session.table()).can
+        session.policy.give("ward", "sensitive")
+        assert session.parsed().schema.secrets == {"diag": ("diag_1", "diag_2", "diag_3"), "ward": ("ward",)}
+        assert session.policy.secrets() == ["diag", "ward"]
+        session.policy.give("ward", "quasi")
+        session.policy.give("diag_3", "other")
+        schema = session.parsed().schema
+        assert (schema.secrets, schema.role("diag_3")) == ({"diag": ("diag_1", "diag_2")}, "other")
+        assert schema.types["ward"] == "categorical"
+        for name in ("diag_1", "diag_2"):
+            session.policy.give(name, "other")
+        session.policy.give("diag_1", "sensitive")
+        assert session.parsed().schema.sensitive == ("diag_1",)
+    finally:
+        session.close()

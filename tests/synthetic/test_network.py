@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from sfumato.randomness import SeededRandomness
-from sfumato.synthetic.network import Counted, Pair, find_network, measured_pairs, noisy_law, useful_cells
+from sfumato.synthetic.network import CodedPeople, Pair, find_network, measured_pairs, noisy_law, useful_cells
 from sfumato.synthetic.records import Given, draw_records, marginal
 
 
 def counted(rows, sizes):
     columns = np.array(rows).T
-    return Counted(tuple(columns), tuple(sizes), len(rows))
+    return CodedPeople(tuple(columns), tuple(sizes), len(rows))
 
 
 def test_two_columns_that_are_one_have_half_a_score_and_independent_ones_none():
@@ -25,7 +25,7 @@ def test_two_columns_that_are_one_have_half_a_score_and_independent_ones_none():
 
 
 def test_the_sensitivity_is_the_papers():
-    assert Counted((), (), 10_000).sensitivity / (2 * 10_000**2) == pytest.approx(3.0002e-4, rel=1e-12)
+    assert CodedPeople((), (), 10_000).sensitivity / (2 * 10_000**2) == pytest.approx(3.0002e-4, rel=1e-12)
 
 
 def test_no_other_record_moves_a_score_further_than_the_sensitivity_and_some_come_near():
@@ -34,7 +34,7 @@ def test_no_other_record_moves_a_score_further_than_the_sensitivity_and_some_com
     for others in itertools.combinations_with_replacement(records, 4):
         scores = [counted([*others, one], (2, 3)).score(Pair(1, (0,))) for one in records]
         largest = max(largest, max(scores) - min(scores))
-    limit = Counted((), (), 5).sensitivity
+    limit = CodedPeople((), (), 5).sensitivity
     assert limit / 3 < largest <= limit
 
 
@@ -70,7 +70,7 @@ def test_a_table_is_useful_up_to_the_papers_number_of_cells():
 
 def test_columns_get_the_largest_sets_of_parents_whose_tables_are_useful():
     coins = np.random.default_rng(1)
-    people = Counted(tuple(coins.integers(0, size, 50) for size in (2, 3, 40)), (2, 3, 40), 50)
+    people = CodedPeople(tuple(coins.integers(0, size, 50) for size in (2, 3, 40)), (2, 3, 40), 50)
     network = find_network(people, Fraction(1), degree=None, most_cells=60, random=SeededRandomness(1))
     for place, pair in enumerate(network):
         before = {one.child for one in network[:place]}
@@ -81,7 +81,7 @@ def test_columns_get_the_largest_sets_of_parents_whose_tables_are_useful():
 
 def test_a_degree_gives_everybody_as_many_parents_as_there_are_and_measures_fewer_tables():
     coins = np.random.default_rng(2)
-    people = Counted(tuple(coins.integers(0, 3, 200) for _ in range(5)), (3,) * 5, 200)
+    people = CodedPeople(tuple(coins.integers(0, 3, 200) for _ in range(5)), (3,) * 5, 200)
     network = find_network(people, Fraction(1), degree=2, most_cells=0, random=SeededRandomness(2))
     assert [len(pair.parents) for pair in network] == [0, 1, 2, 2, 2]
     assert len(measured_pairs(network, 2)) == 3
@@ -94,7 +94,7 @@ def test_a_degree_gives_everybody_as_many_parents_as_there_are_and_measures_fewe
 def test_a_strong_link_is_found_with_enough_epsilon():
     coins = np.random.default_rng(3)
     one, other = coins.integers(0, 4, 4000), coins.integers(0, 4, 4000)
-    people = Counted((one, other, one), (4, 4, 4), 4000)
+    people = CodedPeople((one, other, one), (4, 4, 4), 4000)
     for seed in range(5):
         network = find_network(people, Fraction(20), degree=1, most_cells=0, random=SeededRandomness(seed))
         assert any({pair.child, *pair.parents} == {0, 2} for pair in network)

@@ -7,8 +7,11 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
+import time
 import traceback
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,7 +28,6 @@ PASSWORD = "correct-horse"
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Path:
-    pytest.importorskip("adbc_driver_sqlite")
     with sqlite3.connect(tmp_path / "people.db") as base:
         base.execute("CREATE TABLE people (age INTEGER, sex TEXT, ill TEXT)")
         base.executemany("INSERT INTO people VALUES (?, ?, ?)", PEOPLE)
@@ -57,7 +59,13 @@ def test_the_result_of_a_query_is_a_table(kind: str, request: pytest.FixtureRequ
     [
         ("SELECT * FROM nobody", "names a table that is not there"),
         ("SELEKT 1", "does not understand the query"),
-        ("DELETE FROM people", "the query would write"),
+        ("DELETE FROM people", "not one SELECT"),
+        ("INSERT INTO people VALUES (1, 'f', 'x') RETURNING age", "not one SELECT"),
+        ("CREATE TABLE more AS SELECT * FROM people", "not one SELECT"),
+        ("SELECT 1, 2; SELECT 3, 4", "not one SELECT"),
+        ("ATTACH 'other.db' AS other", "not one SELECT"),
+        ("PRAGMA threads = 1", "not one SELECT"),
+        ("SELECT age, sex, ill AS sex FROM people", "the columns 2, 3 have the same name"),
     ],
 )
 def test_bad_queries_are_refused_and_nothing_is_written(
@@ -82,6 +90,114 @@ def test_urls_of_other_kinds_and_empty_queries_are_refused_without_being_shown()
             Database(url, sql)
         assert PASSWORD not in str(problem.value)
     assert PASSWORD not in repr(Database(f"postgresql://me:{PASSWORD}@host/x", f"SELECT '{PASSWORD}'"))
+
+
+def test_a_query_that_would_write_another_file_is_refused(duckdb: Path, sqlite: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    for file, sql in (
+        (duckdb, f"COPY people TO '{tmp_path}/out.csv'"),
+        (duckdb, f"EXPORT DATABASE '{tmp_path}/out'"),
+        (duckdb, f"EXPLAIN ANALYZE COPY people TO '{tmp_path}/out.csv'"),
+        (sqlite, f"VACUUM INTO '{tmp_path}/out.db'"),
+    ):
+        with pytest.raises(InputError, match="not one SELECT"):
+            read_arrow(Database(str(file), sql))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_query_of_duckdb_may_name_other_files_of_this_machine_and_fetches_nothing(duckdb: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.csv").write_text("age,sex\n1,f\n")
+    assert read_arrow(Database(str(duckdb), f"SELECT * FROM read_csv('{tmp_path}/more.csv')")).num_rows == 1
+    with pytest.raises(InputError):
+        read_arrow(Database(str(duckdb), "SELECT * FROM read_csv('https://127.0.0.1:1/more.csv')"))
+
+
+def test_damaged_databases_are_told_from_held_ones(duckdb: Path, sqlite: Path) -> None:
+    whole = duckdb.read_bytes()
+    for damaged in (whole[:12288] + b"\xaa" * (len(whole) - 12288), whole[: len(whole) // 3]):
+        duckdb.write_bytes(damaged)
+        with pytest.raises(InputError, match="is damaged"):
+            read_arrow(Database(str(duckdb), QUERY))
+    sqlite.write_bytes(sqlite.read_bytes()[:4096] + b"\xff" * 4096)
+    with pytest.raises(InputError, match="is damaged"):
+        read_arrow(Database(str(sqlite), QUERY))
+    duckdb.write_bytes(b"no database at all" * 1000)
+    with pytest.raises(InputError, match="no database of"):
+        read_arrow(Database(str(duckdb), QUERY))
+
+
+def test_a_database_that_another_program_holds_is_said_to_be_held(duckdb: Path) -> None:
+    wait = "import sys\nprint(1, flush=True)\nsys.stdin.read()"
+    other = [sys.executable, "-c", f"import duckdb\nheld = duckdb.connect({str(duckdb)!r})\n{wait}"]
+    with subprocess.Popen(other, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(InputError, match="another program"):
+            read_arrow(Database(str(duckdb), QUERY))
+        process.communicate()
+    told = Database("x.db", "SELECT 1")._explained(sqlite3.OperationalError("database is locked"))
+    assert told.message == "another program holds the database"
+
+
+def test_a_block_is_no_lock() -> None:
+    """What a driver says of a failing DO block, or of a damaged block of a file, has the letters of "lock"."""
+    for words in ("PL/pgSQL function inline_code_block line 1 at RAISE", "a block of 262,144 bytes", "blocked"):
+        told = Database("x.duckdb", "SELECT 1")._explained(RuntimeError(words))
+        assert told.message == "the database could not answer the query"
+
+
+@pytest.mark.parametrize("name", ["a [1]*?.", "it's, {x}.", "md:", "%41#."])
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_database_is_the_file_that_is_named(
+    kind: str, name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = request.getfixturevalue(kind)
+    file.rename(tmp_path / f"{name}{file.suffix}")
+    monkeypatch.chdir(tmp_path)
+    found = Database(f"{kind}:///{tmp_path}/{name}{file.suffix}", QUERY)
+    assert read_arrow(found).num_rows == 10
+
+
+SQLITE_TYPES = ("INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "")
+SQLITE_CELLS: dict[str, object] = {
+    "nothing": None,
+    "whole": 7,
+    "real": 2.5,
+    "text": "unknown",
+    "number": "08.5",
+    "bytes": b"\xff\x00",
+}
+CLOSED = Schema(
+    quasi=["age"], sensitive=["ill"], people={"rows": "people"}, closed={"values": ["1", "2", "2.5", "7", "x"], "otherwise": "x"}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("declared", SQLITE_TYPES)
+@pytest.mark.parametrize("cell", SQLITE_CELLS)
+def test_no_cell_of_sqlite_decides_whether_there_is_a_table_or_what_others_have(declared: str, cell: str, tmp_path: Path) -> None:
+    """36 columns with one cell of another kind, after more rows than a driver looks at: all others are read as before."""
+    rows = 3000
+    for place in (0, rows - 1):
+        file = tmp_path / f"{place}.db"
+        with closing(sqlite3.connect(file)) as base, base:
+            base.execute(f"CREATE TABLE people (age INTEGER, ill {declared})")
+            base.executemany("INSERT INTO people VALUES (?, ?)", [(i, 1 + i % 2) for i in range(rows)])
+            base.execute("UPDATE people SET ill = ? WHERE age = ?", (SQLITE_CELLS[cell], place))
+        table = Table.read(Database(str(file), "SELECT age, ill FROM people"), CLOSED)
+        found = [table.sensitive.domain.labels[code] for code in table.sensitive.codes]
+        expected = [str(1 + i % 2) for i in range(rows)]
+        expected[place] = {"whole": "7", "real": "2.5"}.get(cell, "x")
+        assert found == expected
+
+
+def test_cells_of_sqlite_that_are_all_bytes_are_nothing_known_where_values_are_declared_and_else_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.db")) as base, base:
+        base.execute("CREATE TABLE people (age INTEGER, ill BLOB)")
+        base.executemany("INSERT INTO people VALUES (?, ?)", [(i, b"\xff") for i in range(9)])
+    query = Database(str(tmp_path / "x.db"), "SELECT age, ill FROM people")
+    assert Table.read(query, CLOSED).sensitive.domain.labels == ("x",)
+    with pytest.raises(InputError, match="'ill': it holds bytes"):
+        Table.read(query, Schema(quasi=["age"], sensitive=["ill"]))
 
 
 def _program(name: str) -> str | None:
@@ -109,37 +225,49 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": home, **as_user}
     command = [initdb, "-D", f"{home}/data", "-U", "owner", "-A", "scram-sha-256", f"--pwfile={home}/password", "-N"]
     subprocess.run(command, check=True, **quiet)  # type: ignore[call-overload]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-p", str(port)]
-    process = subprocess.Popen([server, "-D", f"{home}/data", *settings], **quiet)  # type: ignore[call-overload]
-    url = f"postgresql://owner:{PASSWORD}@127.0.0.1:{port}/postgres"
+    process, url = _started([server, "-D", f"{home}/data"], quiet)
     try:
         _fill(url)
         yield url
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait()
+
+
+def _started(server: list[str], how: dict[str, object]) -> tuple[subprocess.Popen[bytes], str]:
+    """Return a server that answers, and its address; it is waited for as long as it runs.
+
+    Another program may take the port before it does: then it ends, and is started at another one.
+    """
+    from adbc_driver_postgresql import dbapi
+
+    for _ in range(10):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-p", str(port)]
+        process = subprocess.Popen([*server, *settings], **how)  # type: ignore[call-overload]
+        url = f"postgresql://owner:{PASSWORD}@127.0.0.1:{port}/postgres"
+        while process.poll() is None:
+            try:
+                dbapi.connect(url).close()
+                return process, url
+            except dbapi.Error:
+                time.sleep(0.1)
+    raise AssertionError("the server ends as soon as it is started")
 
 
 def _fill(url: str) -> None:
-    from time import sleep
-
     from adbc_driver_postgresql import dbapi
 
-    for _ in range(300):
-        try:
-            with dbapi.connect(url) as base, base.cursor() as cursor:
-                cursor.execute("CREATE TABLE people (age INTEGER, sex TEXT, ill TEXT, paid NUMERIC(8,2), came DATE)")
-                rows = [(*row, f"{100 + row[0]}.50", "2024-05-01") for row in PEOPLE]
-                values = ", ".join(f"({a}, '{s}', '{i}', {p}, '{d}')" for a, s, i, p, d in rows)
-                cursor.execute(f"INSERT INTO people VALUES {values}")
-                base.commit()
-                return
-        except dbapi.OperationalError:
-            sleep(0.2)
-    raise AssertionError("the server did not start")
+    with dbapi.connect(url) as base, base.cursor() as cursor:
+        cursor.execute("CREATE TABLE people (age INTEGER, sex TEXT, ill TEXT, paid NUMERIC(8,2), came DATE)")
+        rows = [(*row, f"{100 + row[0]}.50", "2024-05-01") for row in PEOPLE]
+        values = ", ".join(f"({a}, '{s}', '{i}', {p}, '{d}')" for a, s, i, p, d in rows)
+        cursor.execute(f"INSERT INTO people VALUES {values}")
+        cursor.execute("CREATE SEQUENCE counter")
+        cursor.execute("CREATE DOMAIN fee AS money")
+        base.commit()
 
 
 def test_a_query_of_a_postgresql_server_is_a_table(postgresql: str) -> None:
@@ -157,7 +285,13 @@ def test_a_query_of_a_postgresql_server_is_a_table(postgresql: str) -> None:
         ("SELECT * FROM nobody", "names a table that is not there"),
         ("SELECT nothing FROM people", "names a column that is not there"),
         ("SELEKT 1", "does not understand the query"),
-        ("DELETE FROM people", "the query would write"),
+        ("DELETE FROM people", "does not understand the query"),
+        ("COPY people TO '/tmp/sfumato-copied'", "does not understand the query"),
+        ("COMMIT; DELETE FROM people", "does not understand the query"),
+        ("DO $$ BEGIN RAISE EXCEPTION 'a block'; END $$", "does not understand the query"),
+        ("WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone", "not one SELECT"),
+        ("SELECT age, nextval('counter') FROM people", "the query would write"),
+        ("SELECT age, sex, ill AS sex FROM people", "the columns 2, 3 have the same name"),
         ("SELECT age, ill::integer FROM people", "a value cannot be turned"),
     ],
 )
@@ -168,6 +302,27 @@ def test_bad_queries_of_a_server_are_refused_without_its_words(sql: str, message
     assert PASSWORD not in shown
     assert "ill 0" not in shown
     assert read_arrow(Database(postgresql, QUERY)).num_rows == 10
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("12.5::money", "12.50"),
+        ("'-5.25'::money", "-5.25"),
+        ("12.5::money::fee", "12.50"),
+        ("4000000000::oid", 4000000000),
+        ("7::int8", 7),
+        ("1.50::numeric", "1.50"),
+        ("'550e8400-e29b-41d4-a716-446655440000'::uuid", "550e8400-e29b-41d4-a716-446655440000"),
+        ("'10.0.0.1'::inet", "10.0.0.1/32"),
+        ("B'101'", "101"),
+        ("'x'::text", "x"),
+        ("NULL::money", None),
+    ],
+)
+def test_what_a_server_stores_comes_as_what_it_means(value: str, expected: object, postgresql: str) -> None:
+    found = read_arrow(Database(postgresql, f"SELECT age, {value} AS odd FROM people -- to the end\n ; "))
+    assert set(found["odd"].to_pylist()) == {expected}
 
 
 def test_a_wrong_password_or_place_is_told_without_the_password(postgresql: str) -> None:

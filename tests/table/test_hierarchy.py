@@ -57,7 +57,7 @@ def test_files_that_are_no_hierarchy_are_refused(text: str, level: int, message:
 
 def test_a_value_that_is_not_in_the_hierarchy_is_never_published_as_it_is() -> None:
     data = people(["A00", "A01", "Z99", "C50"])
-    with pytest.raises(InputError, match="1 of its 4 different values are not in its hierarchy") as problem:
+    with pytest.raises(InputError, match="1 of its 4 different") as problem:
         Table.from_frame(data, Schema(quasi=["icd"], sensitive=["ill"], recode={"icd": Hierarchy.parse(ICD, level=2)}))
     assert "Z99" not in str(problem.value)
     rest = Schema(quasi=["icd"], sensitive=["ill"], recode={"icd": Hierarchy.parse(ICD, level=2, other="rest")})

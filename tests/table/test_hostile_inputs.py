@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather, ipc
@@ -21,9 +23,11 @@ from pyarrow import feather, ipc
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.policy import Policy, draft_policy
 from sfumato.policy.profile import MOST_COLUMNS
+from sfumato.release.csvfile import read_csv
 from sfumato.table import Schema, Table, read_arrow
 from sfumato.table.read import column_names
-from sfumato.table.textfile import _LONGEST_HEADER
+from sfumato.table.source import find
+from sfumato.table.textfile import _LONGEST_HEADER, ReadOptions, TextFile
 
 ROWS = 60
 SCHEMA = Schema(quasi=["age", "odd"], sensitive=["ill"])
@@ -211,7 +215,7 @@ def test_an_infinite_number_is_refused_and_nan_is_missing(role: str, infinite: f
         lambda: Table.from_frame(table_with(odd).to_pandas(), schema),
         lambda: draft_policy(saved(table_with(odd), tmp_path / "t.arrow")),
     ):
-        with pytest.raises(InputError, match="'odd': some numbers are infinite"):
+        with pytest.raises(InputError, match=r"'odd'.*infinite"):
             attempt()
     kept = Table.from_frame(table_with(pa.array([1.0, float("nan")] * 30)).to_pandas(), SCHEMA).column("odd")
     assert (kept.values.to_pylist(), kept.has_missing) == ([1.0], True)
@@ -222,7 +226,7 @@ def test_numbers_near_the_end_of_all_numbers_have_a_draft_or_a_sentence(tmp_path
     assert Policy.parse(draft_policy(positive)).read_table(positive).rows == ROWS
     both = saved(table_with(pa.array([1.7e308 * (-1) ** i * (1 - i / 1000) for i in range(ROWS)])), tmp_path / "both.arrow")
     assert Policy.parse(draft_policy(both)).read_table(both).rows == ROWS
-    with pytest.raises(PolicyError, match="below the smallest number there is"):
+    with pytest.raises(PolicyError, match="below the smallest"):
         Table.read(both, Schema(quasi=["age", "odd"], sensitive=["ill"], recode={"odd": {"width": 2e307}}))
 
 
@@ -238,14 +242,14 @@ BEYOND = {
 @pytest.mark.parametrize("role", ["quasi", "sensitive"])
 def test_a_date_that_no_calendar_has_is_refused(name: str, role: str, tmp_path: Path) -> None:
     schema = SCHEMA if role == "quasi" else Schema(quasi=["age"], sensitive=["odd"], other=["ill"])
-    with pytest.raises(InputError, match="before year 1 or after year 9999"):
+    with pytest.raises(InputError, match=r"year 1 or.*year 9999"):
         Table.from_frame(table_with(BEYOND[name]), schema)
-    with pytest.raises(InputError, match="before year 1 or after year 9999"):
+    with pytest.raises(InputError, match=r"year 1 or.*year 9999"):
         draft_policy(saved(table_with(BEYOND[name]), tmp_path / "t.arrow"))
 
 
 def test_an_unknown_time_zone_is_refused() -> None:
-    with pytest.raises(InputError, match="time zone is not known") as found:
+    with pytest.raises(InputError, match="time zone") as found:
         Table.from_frame(table_with(pa.array(range(ROWS), pa.timestamp("s", tz="Mars/Base"))), SCHEMA)
     assert "Mars" not in str(found.value)
 
@@ -434,3 +438,41 @@ def test_random_bytes_are_no_table(tmp_path: Path) -> None:
             path.write_bytes(coins.randbytes(coins.choice([1, 10, 1000, 5000])))
             with pytest.raises(SfumatoError):
                 Table.read(path, SCHEMA)
+
+
+@pytest.mark.parametrize("size", [200_000, 3_000_000, 20_000_000])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_long_cell_of_one_person_is_read_from_text_as_from_parquet(size: int, delimiter: str, tmp_path: Path) -> None:
+    rows = [(str(i), f"ill {i % 3}") for i in range(2000)]
+    for place in (1, 1500):
+        some = list(rows)
+        some[place] = ("7", "x" * size)
+        lines = [f"age{delimiter}ill", *(delimiter.join(row) for row in some)]
+        (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+        expected = pa.table({"age": [age for age, _ in some], "ill": [ill for _, ill in some]})
+        pq.write_table(expected, tmp_path / "t.parquet")
+        assert read_arrow(tmp_path / "t.csv")["ill"].to_pylist() == read_arrow(tmp_path / "t.parquet")["ill"].to_pylist()
+        pieces = list(TextFile(find(tmp_path / "t.csv"), ReadOptions()).batches(["age", "ill"]))
+        assert pa.concat_tables(pieces).equals(expected)
+
+
+def test_text_is_read_by_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With several, a read that fails was seen to wait for itself forever (once in about fifty runs of the test above).
+    asked, given = [], pyarrow.csv.ReadOptions
+
+    def noted(**options: Any) -> Any:
+        asked.append(options["use_threads"])
+        return given(**options)
+
+    monkeypatch.setattr(pyarrow.csv, "ReadOptions", noted)
+    (tmp_path / "t.csv").write_text("age,ill\n1,a\n2,b\n")
+    read_arrow(tmp_path / "t.csv")
+    list(TextFile(find(tmp_path / "t.csv"), ReadOptions()).batches(["age"]))
+    read_csv(b'"a"\n1\n', rows=1, types={"a": "int64"})
+    assert asked == [False] * 3
+
+
+def test_a_quote_that_is_never_closed_is_no_long_cell(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,ill\n" + "1,a\n" * 9 + '2,"' + "3,b\n" * 1_500_000)
+    with pytest.raises(InputError, match="delimited text"):
+        read_arrow(tmp_path / "t.csv")

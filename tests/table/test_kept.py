@@ -18,7 +18,7 @@ from sfumato.table import Schema, Table
 from sfumato.table.classes import Classes, alone, counted
 from sfumato.table.generators import hospital
 from sfumato.table.read import read_arrow
-from sfumato.table.source import Kept
+from sfumato.table.source import SharedFile
 from sfumato.table.write import write_table
 
 ROLES: dict[str, Any] = {"identifier": ["patient"], "sensitive": ["diagnosis"]}
@@ -50,7 +50,7 @@ def same(one: Table, other: Table) -> None:
 
 @pytest.mark.parametrize("order", [*permutations(range(3)), (3, 4, 0), (4, 3, 1, 4)])
 def test_a_table_of_a_kept_file_is_the_one_of_the_file_whatever_was_made_before(patients: Path, order: tuple[int, ...]) -> None:
-    kept = Kept(patients)
+    kept = SharedFile(patients)
     for place in order:
         same(Table.read(kept, SCHEMAS[place]), Table.read(patients, SCHEMAS[place]))
     assert read_arrow(kept).to_pydict() == read_arrow(patients).to_pydict()
@@ -58,7 +58,7 @@ def test_a_table_of_a_kept_file_is_the_one_of_the_file_whatever_was_made_before(
 
 
 def test_a_file_is_read_once_and_again_when_it_was_written_to(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Kept(patients)
+    kept = SharedFile(patients)
     first = Table.read(kept, SCHEMAS[0])
     monkeypatch.setattr("sfumato.table.textfile.TextFile.read", _never)
     monkeypatch.setattr("sfumato.table.read._read_columns", _never)
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_the_same_error_and_is_not_remembered(tmp_path: Path) -
     place = tmp_path / "people.csv"
     rows = [f"{'p1' if row < 2 else f'p{row}'},{row % 7},{'x' if row % 9 else ''}" for row in range(40)]
     place.write_text("\n".join(["person,age,illness", *rows]), encoding="utf-8")
-    kept = Kept(place)
+    kept = SharedFile(place)
     wrong = [
         Schema(identifier=["person"], quasi=["age"], sensitive=["illness"], missing={"illness": "value"}),
         Schema(quasi=["age"], sensitive=["illness"], other=["person"]),
@@ -107,7 +107,7 @@ def test_one_row_of_each_person_is_kept_with_the_same_coins(tmp_path: Path) -> N
         "illness": coins.choice(["Flu", "Gout", "Asthma"], 300),
     }
     pq.write_table(pa.table(visits), place)
-    kept = Kept(place)
+    kept = SharedFile(place)
     for width in (5, 10, 5):
         schema = Schema(
             identifier=["patient_id"], quasi=["age"], sensitive=["illness"], other=["visit"], recode={"age": {"width": width}},
@@ -153,4 +153,4 @@ def test_identifiers_in_many_pieces_are_coded_alike(tmp_path: Path) -> None:
     pieces = pa.chunked_array([["a", "b"], ["b", None], ["c", "a"]])
     values, codes = split(pieces)
     assert [None if code == len(values) else values[int(code)].as_py() for code in codes] == pieces.to_pylist()
-    assert os.fspath(Kept(tmp_path / "x.csv")) == str(tmp_path / "x.csv")
+    assert os.fspath(SharedFile(tmp_path / "x.csv")) == str(tmp_path / "x.csv")

@@ -83,6 +83,7 @@ def test_dates_with_two_readings_are_called_ambiguous() -> None:
     assert parse_dates(pa.array(["03/04/2024", "05/05/2024"])).ambiguous
 
 
+@pytest.mark.filterwarnings("error")  # numpy from 2.5 on warns of a time without a unit
 def test_days_that_the_calendar_lacks_are_bad() -> None:
     parsed = parse_dates(pa.array(["2023-02-29", "31.04.2024", "00.01.2024", "2024-13-01", "soon", "2024-02-29"]))
     assert parsed.bad.tolist() == [True, True, True, True, True, False]

@@ -44,10 +44,10 @@ def test_the_first_or_the_last_row_of_each_person_is_kept_and_counted() -> None:
 
 
 def test_several_rows_are_refused_without_a_rule_and_keys_must_be_there() -> None:
-    with pytest.raises(InputError, match=r"'patient': 2 people have several rows \(5 rows together\)"):
+    with pytest.raises(InputError, match=r"'patient': 2 people.*5 rows"):
         kept(VISITS, key="patient")
     gaps = VISITS.set_column(0, "patient", pa.array(["p1", None, "p1", "p3", None, "p2"]))
-    with pytest.raises(InputError, match="2 of 6 rows have no value"):
+    with pytest.raises(InputError, match="2 of 6 rows"):
         kept(gaps, key="patient", keep="first by admitted")
 
 
@@ -78,7 +78,7 @@ def test_rules_that_make_no_sense_or_look_at_a_secret_are_refused(people: dict[s
 
 def test_what_decides_must_be_numbers_or_dates() -> None:
     words = VISITS.set_column(1, "admitted", pa.array(["may", "jan", "feb", "mar", "jan", "jun"]))
-    with pytest.raises(InputError, match="has to hold numbers or dates"):
+    with pytest.raises(InputError, match="numbers or dates"):
         kept(words, key="patient", keep="first by admitted")
     slashed = VISITS.set_column(
         1, "admitted", pa.array(["13/5/2024", "9/1/2024", "3/2/2024", "3/3/2024", "10/1/2024", "6/6/2024"])

@@ -16,7 +16,8 @@ from sfumato.errors import PolicyError
 from sfumato.exact import exact
 from sfumato.table.bins import bins
 from sfumato.table.column import Kind
-from sfumato.table.recode import recoding
+from sfumato.table.icd import chapter
+from sfumato.table.recode import Bands, recoding
 
 
 def published(spec: dict[str, Any], values: list[Any], kind: Kind = "numeric") -> list[Any]:
@@ -27,6 +28,34 @@ def published(spec: dict[str, Any], values: list[Any], kind: Kind = "numeric") -
 def test_a_band_is_published_as_its_lower_edge_and_top_and_bottom_hold_the_ends() -> None:
     spec = {"width": 5, "top": 90, "bottom": 18}
     assert published(spec, [0, 17, 18, 19, 20, 34, 35, 89, 90, 104]) == [18, 18, 18, 18, 20, 30, 35, 85, 90, 90]
+
+
+@pytest.mark.parametrize(
+    ("before", "width", "after"),
+    [
+        ({"width": 5, "top": 90, "bottom": 20}, 10, {"width": 10, "top": 90, "bottom": 20}),
+        ({"width": 5, "top": 85, "bottom": 15}, 10, {"width": 10, "top": 80, "bottom": 10}),
+        ({"width": 5, "top": 90, "bottom": 20}, 100, {"width": 100, "top": 90, "bottom": 20}),
+        ({"top": -3}, "2.5", {"width": 2.5, "top": -5}),
+        ({"width": 10, "top": 85, "bottom": 25, "origin": 5}, 20, {"width": 20, "top": 85, "bottom": 25, "origin": 5}),
+        ({"width": 10, "top": 75, "origin": 5}, 20, {"width": 20, "top": 65, "origin": 5}),
+    ],
+)
+def test_the_ends_of_bands_are_edges_of_another_width_too(before: dict[str, Any], width: Any, after: dict[str, Any]) -> None:
+    assert Bands(**before).with_width(width).to_dict() == after
+
+
+@given(st.integers(1, 30), st.integers(1, 60), st.integers(-100, 100), st.integers(1, 100), st.integers(-9, 9))
+def test_whoever_was_beyond_an_end_stays_together_in_bands_of_another_width(
+    width: int, other: int, bottom: int, more: int, origin: int
+) -> None:
+    top = bottom + more
+    made = Bands(width=width, top=top, bottom=bottom, origin=origin).with_width(other)
+    values = list(range(-150, 250))
+    shown = dict(zip(values, published(made.to_dict(), values), strict=True))
+    assert len({shown[value] for value in values if value <= bottom}) == 1
+    assert len({shown[value] for value in values if value >= top}) == 1
+    assert shown[-150] != shown[249]
 
 
 def test_bands_start_at_the_origin_and_go_below_zero() -> None:
@@ -149,3 +178,26 @@ def test_bins_may_be_open_at_both_ends() -> None:
     assert edges.labels == ("(-inf, 0)", "[0, inf)")
     assert edges.edges[1] == Fraction(0)
     assert edges.place(pa.array([-1e300, 0.0, 1e300]).to_numpy()).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("code", "edition", "chapter_of"),
+    [
+        ("I10", 10, "circulatory system"), ("E11.9", 10, "endocrine, nutritional and metabolic diseases"),
+        ("c509", 10, "neoplasms"),
+        ("D48", 10, "neoplasms"), ("D50.1", 10, "blood and immune system"), ("H59", 10, "eye"), ("H60.0", 10, "ear"),
+        ("T98", 10, "injury and poisoning"), ("Y98", 10, "external causes"), ("Z00.0", 10, "contact with health services"),
+        ("250.83", 9, "endocrine, nutritional and metabolic diseases"),
+        ("8", 9, "infectious diseases"), ("428", 9, "circulatory system"),
+        ("V27", 9, "contact with health services"), ("E849.7", 9, "external causes"),
+        ("?", 9, "no ICD code"), ("flu", 10, "no ICD code"),
+        ("000", 9, "no ICD code"),
+    ],
+)  # fmt: skip
+def test_codes_of_illnesses_have_chapters(code, edition, chapter_of):
+    assert chapter(code, edition) == chapter_of
+
+
+def test_an_edition_of_icd_must_be_named():
+    with pytest.raises(PolicyError, match="9 or 10"):
+        recoding({"icd": 11}, "dx")

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.arrays import counted, put_back, taken
 from sfumato.groups.grouping import _caps, histograms
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import TableRows, canonical_order
 from sfumato.table import coding
 
 COINS = np.random.default_rng(5)
@@ -70,9 +70,9 @@ def test_caps_are_exact_in_words_and_beyond_them():
 
 def test_rows_in_order_are_only_dealt_to_their_groups():
     group, key = COINS.integers(0, 50, 4000).astype(np.int32), COINS.integers(0, 900, 4000)
-    shuffled = canonical_order([Shown("qit", group, key)], 50)
+    shuffled = canonical_order([TableRows("qit", group, key)], 50)
     order = np.argsort(key, kind="stable")
-    arranged = canonical_order([Shown("qit", group[order], key[order])], 50)
+    arranged = canonical_order([TableRows("qit", group[order], key[order])], 50)
     np.testing.assert_array_equal(shuffled.number, arranged.number)
     np.testing.assert_array_equal(key[shuffled.rows[0]], key[order][arranged.rows[0]])
     np.testing.assert_array_equal(group[shuffled.rows[0]], group[order][arranged.rows[0]])

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
 from sfumato.groups._random_kernels import random_below, random_fraction
+
+
+class Boundaries(NamedTuple):
+    """Where a box could be cut: left are codes of `column` up to `last`.
+
+    `low` and `high` are [boundaries × values] what the left and right side may hold.
+    """
+
+    column: Any
+    last: Any
+    low: Any
+    high: Any
+
+
+class BoundaryWalk(NamedTuple):
+    """How long a walk is: so many sweeps are counted after the first `burn`; and the state of its coins."""
+
+    burn: int
+    sweeps: int
+    word: Any
 
 
 @njit(cache=True)
@@ -35,14 +55,14 @@ def _broken(left: Any, total: Any, low: Any, high: Any, b: int, v: int) -> int:
 
 
 @njit(cache=True)
-def walk_refused(
-    codes: Any, column: Any, last: Any, low: Any, high: Any, value: Any, total: Any, burn: int, sweeps: int, word: Any, tally: Any
-) -> bool:
+def walk_refused(codes: Any, cuts: Boundaries, value: Any, total: Any, walk: BoundaryWalk, tally: Any) -> bool:
     """Walk from placement to placement in which every boundary breaks a cap, and count who has what; False if none is found.
 
-    `low` and `high` are [boundaries × values] what the left and right side may hold. The walk begins anywhere: until every
-    boundary is refused an exchange is taken if no more of them are open than before. Then none that opens one is taken.
+    The walk begins anywhere: until every boundary is refused an exchange is taken if no more of them are open than before. Then
+    none that opens one is taken.
     """
+    column, last, low, high = cuts
+    burn, sweeps, word = walk
     people, boundaries = len(value), len(column)
     left = np.zeros((boundaries, len(total)), np.int64)
     _count(codes, column, last, value, left)
@@ -103,21 +123,10 @@ def _slack(left: Any, total: Any, low: Any, high: Any, b: int) -> int:
 
 
 @njit(cache=True)
-def walk_tested(
-    codes: Any,
-    column: Any,
-    last: Any,
-    low: Any,
-    high: Any,
-    chance: float,
-    value: Any,
-    total: Any,
-    burn: int,
-    sweeps: int,
-    word: Any,
-    tally: Any,
-) -> None:
+def walk_tested(codes: Any, cuts: Boundaries, chance: float, value: Any, total: Any, walk: BoundaryWalk, tally: Any) -> None:
     """Walk through placements, each as likely as its tests refuse: with q^(slack + 1), surely where slack is negative."""
+    column, last, low, high = cuts
+    burn, sweeps, word = walk
     people, boundaries = len(value), len(column)
     left = np.zeros((boundaries, len(total)), np.int64)
     _count(codes, column, last, value, left)

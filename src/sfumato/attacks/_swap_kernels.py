@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,40 @@ from sfumato._jit import njit
 from sfumato.groups._random_kernels import random_below, random_fraction
 
 
+class SortedGroups(NamedTuple):
+    """People sorted by group, start[g] … start[g + 1] − 1, and its values, entry[g] … entry[g + 1] − 1.
+
+    offset[i] is where the figures of person i begin, one for each value of her group.
+    """
+
+    start: Any
+    entry: Any
+    value: Any
+    offset: Any
+
+
+class SwapWalk(NamedTuple):
+    """How long a walk is: sweeps in all, of which the first `burn` are not counted; and the state of its coins."""
+
+    sweeps: int
+    burn: int
+    word: Any
+
+
+class Model(NamedTuple):
+    """Chances of a model: by box its cells and goals from `cells[box]` and `goal[box]` on, its chances from `place[box]` on."""
+
+    cells: Any
+    goal: Any
+    value: Any
+    place: Any
+    chances: Any
+
+
 @njit(cache=True)
-def scores(codes: Any, first: Any, table: Any, start: Any, entry: Any, value: Any, offset: Any, out: Any) -> None:
+def scores(codes: Any, first: Any, table: Any, groups: SortedGroups, out: Any) -> None:
     """Write for every person and value of her group the sum of `table` over her codes, made 0 at its largest."""
+    start, entry, value, offset = groups
     for g in range(len(start) - 1):
         many = entry[g + 1] - entry[g]
         for i in range(start[g], start[g + 1]):
@@ -43,24 +74,14 @@ def deal(start: Any, entry: Any, count: Any, word: Any, held: Any) -> None:
 
 @njit(cache=True)
 def learn_by_swaps(
-    codes: Any,
-    first: Any,
-    start: Any,
-    entry: Any,
-    value: Any,
-    offset: Any,
-    held: Any,
-    joint: Any,
-    correction: float,
-    sweeps: int,
-    burn: int,
-    word: Any,
-    tally: Any,
+    codes: Any, first: Any, groups: SortedGroups, held: Any, joint: Any, correction: float, walk: SwapWalk, tally: Any
 ) -> None:
     """Exchange the values of two people with the chance that the others' values give to it, and count who holds what.
 
     `joint` counts codes and values of the placement as it stands. A sweep is one try a person; those after `burn` are counted.
     """
+    start, entry, value, offset = groups
+    sweeps, burn, word = walk
     columns = codes.shape[1]
     for sweep in range(sweeps):
         for g in range(len(start) - 1):
@@ -94,20 +115,10 @@ def learn_by_swaps(
 
 
 @njit(cache=True)
-def read_chances(
-    cell: Any,
-    box: Any,
-    cells: Any,
-    goal: Any,
-    goal_value: Any,
-    place: Any,
-    chances: Any,
-    entry: Any,
-    value: Any,
-    offset: Any,
-    out: Any,
-) -> None:
+def read_chances(cell: Any, box: Any, model: Model, groups: SortedGroups, out: Any) -> None:
     """Write the model's chances of every person in the order of her group's values; 0 for a value without a goal."""
+    cells, goal, goal_value, place, chances = model
+    _, entry, value, offset = groups
     for i in range(len(cell)):
         b = box[i]
         many, k = cells[b + 1] - cells[b], goal[b]

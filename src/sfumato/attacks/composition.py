@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.arrays import Floats
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight, believed
 from sfumato.release.base import Release
 
 
-def composition(sight: Sight) -> Iterator[Guess]:
+def composition(sight: Sight) -> Iterator[Posteriors]:
     """Yield beliefs among the values that the groups of a victim share in all releases, and beliefs multiplied.
 
     Multiplied is Π bᵢ / priorⁿ⁻¹, as if releases were drawn apart from each other. Nothing is claimed of two releases, but for
@@ -27,14 +27,14 @@ def composition(sight: Sight) -> Iterator[Guess]:
     prior = np.maximum(sight.shares, 1e-12)
     for beliefs in every:
         product *= np.where(np.isnan(beliefs), 1.0, beliefs / prior)
-    yield Guess(_scaled(product * prior, sight.reader), "beliefs multiplied")
+    yield Posteriors(_scaled(product * prior, sight.reader), "beliefs multiplied")
 
 
-def intersect(every: list[Floats]) -> Guess:
+def intersect(every: list[Floats]) -> Posteriors:
     """Return beliefs among values that all releases leave possible, as the first has them, and how many are left."""
     shared = np.logical_and.reduce([np.isnan(one) | (one > 0) for one in every])
     left = shared.sum(axis=1)
-    return Guess(
+    return Posteriors(
         _scaled(np.where(shared, every[0], 0.0), every[0]),
         "values that all releases share",
         figures={

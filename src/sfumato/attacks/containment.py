@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Flags, Floats
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 
 
-def containment(sight: Sight) -> Iterator[Guess]:
+def containment(sight: Sight) -> Iterator[Posteriors]:
     """Yield Σ count / Σ size over all groups whose ranges hold a person, with how many such groups there are.
 
     Of shared groups that is a mixture, which keeps every bound that they keep. Records with ranges of their own, as papers
     publish them, are groups of one: there it is the only thing that a reader can compute, and nothing bounds it.
     """
     release: Any = sight.release
-    if release.form != "ranges":
+    if not release.shown_as.as_ranges:
         raise NotApplicable("only ranges leave open which group a person is in")
 
     def many(fits: Flags) -> Floats:
@@ -30,4 +30,4 @@ def containment(sight: Sight) -> Iterator[Guess]:
     fitting = release.over_fitting(sight.distinct[0], many)[sight.distinct[1]]
     alone = float((np.nanmax(sight.reader, axis=1) > 1 - 1e-9).mean())
     figures = {"groups that fit a person on average": float(fitting.mean()), "share of people with one value left": alone}
-    yield Guess(sight.reader, figures=figures)
+    yield Posteriors(sight.reader, figures=figures, largest=sight.largest)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Floats, Integers
-from sfumato.attacks.informant import Asked, Choice, remaining, shown_counts
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.informant import KnownOthers, VictimChoice, remaining, shown_counts
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 
-KNOWN: tuple[tuple[int | float, Choice, str], ...] = (
+KNOWN: tuple[tuple[int | float, VictimChoice, str], ...] = (
     (1, "random", "one other known"),
     (1, "most useful", "one other known, the most useful"),
     (0.5, "random", "half of the others known"),
@@ -24,25 +24,27 @@ KNOWN: tuple[tuple[int | float, Choice, str], ...] = (
 """How many others an insider knows, who they are, and what that is called."""
 
 
-def corruption(sight: Sight) -> Iterator[Guess]:
+def corruption(sight: Sight) -> Iterator[Posteriors]:
     """Yield what an insider believes who knows one, half, or all of the others: lot's choice, or the most useful.
 
     The most useful are those who have another value than the victim: of them whoever is struck out makes hers likelier.
     """
     release: Any = sight.release
-    if release.form == "randomized":
-        yield Guess(sight.reader, "all others known", note="each value has a coin of its own: others' values tell nothing of it")
+    if release.shown_as.by_coin:
+        yield Posteriors(
+            sight.reader, "all others known", note="each value has a coin of its own: others' values tell nothing of it"
+        )
         return
-    if release.form == "synthetic" or "weaker_claim" in release.manifest.parameters:
+    if not release.shown_as.of_people or "weaker_claim" in release.manifest.parameters:
         raise NotApplicable("there are no groups of whose people somebody could know some")
     if not len(sight.informant.groups):
         raise NotApplicable("with decoys or noise nobody knows who is in a group of people whom quasi values do not tell apart")
-    if release.form == "buckets" and release.noisy:
+    if release.noisy:
         asked = sight.informant.ask(1.0)
-        yield Guess(_behind_noise(release, asked), "all others known", asked=asked.number)
+        yield Posteriors(_behind_noise(release, asked), "all others known", asked=asked.number)
         return
     entry, value, count = shown_counts(release)
-    decoys = release.decoys if release.form == "buckets" else 0
+    decoys = release.decoys
     for many, choice, variant in KNOWN:
         asked = sight.informant.ask(many, choice)
         shown = np.zeros((len(asked.group), len(release.domain)))
@@ -52,10 +54,10 @@ def corruption(sight: Sight) -> Iterator[Guess]:
             yield from _beside_decoys(sight, shown, asked, variant, decoys)
         else:
             left = np.rint(shown.sum(axis=1)).astype(np.int64) - asked.known
-            yield Guess(remaining(shown, asked.values, left), variant, asked=asked.number)
+            yield Posteriors(remaining(shown, asked.values, left), variant, asked=asked.number)
 
 
-def _beside_decoys(sight: Sight, shown: Floats, asked: Asked, variant: str, decoys: int) -> Iterator[Guess]:
+def _beside_decoys(sight: Sight, shown: Floats, asked: KnownOthers, variant: str, decoys: int) -> Iterator[Posteriors]:
     """Yield beliefs where some of the values that remain are nobody's, for somebody who knows how frequent values are.
 
     A value that is shown more often than people have it is a decoy at times; its odds of being real are real : shown − real.
@@ -66,7 +68,7 @@ def _beside_decoys(sight: Sight, shown: Floats, asked: Asked, variant: str, deco
     honest = np.clip(real / np.maximum(release.totals, 1), 1e-9, 1 - 1e-9)
     beliefs = np.array([_real_chances(row, honest, decoys) for row in left])
     promised = float((1 / left.sum(axis=1)).mean())
-    yield Guess(
+    yield Posteriors(
         beliefs,
         variant,
         asked=asked.number,
@@ -96,7 +98,7 @@ def _real_chances(left: Integers, honest: Floats, decoys: int) -> Floats:
     return np.bincount(values, weights=chance / chance.sum(), minlength=len(left)).astype(np.float64)
 
 
-def _behind_noise(release: Any, asked: Asked) -> Floats:
+def _behind_noise(release: Any, asked: KnownOthers) -> Floats:
     """Return the posterior of an insider who knows all others of a noisy box, and takes the declared shares as prior.
 
     With everybody else's values subtracted, the count of her value is one plus noise, that of any other is noise alone.

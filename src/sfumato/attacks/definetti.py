@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.attacks import _swap_kernels as swaps
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.placing import firsts, joint_tables, log_chances, place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
@@ -19,14 +19,14 @@ _ERRORS = 4.0  # standard errors; neighbouring placements of the walk are alike
 ROUNDS = 8
 
 
-def definetti(sight: Sight) -> Iterator[Guess]:
+def definetti(sight: Sight) -> Iterator[Posteriors]:
     """Yield the posterior of naive Bayes with a Dirichlet prior over all placements: sampled by swaps, and by EM."""
     people = members(sight)
     if not people.whole or people.decoys:
         raise NotApplicable("counts have noise, or values are decoys: there are no placements of all values to walk through")
     sampled = people.to_victims(by_swaps(people, sight.random.spawn(1)))
-    yield Guess(sampled, "by swaps", error=_ERRORS * np.sqrt(sampled * (1 - sampled) / (SWEEPS - BURN)))
-    yield Guess(people.to_victims(by_rounds(people)), "by EM")
+    yield Posteriors(sampled, "by swaps", error=_ERRORS * np.sqrt(sampled * (1 - sampled) / (SWEEPS - BURN)))
+    yield Posteriors(people.to_victims(by_rounds(people)), "by EM")
 
 
 def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn: int = BURN, correction: float = 1.0) -> Floats:
@@ -40,21 +40,8 @@ def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn:
     for j, begin in enumerate(first):
         np.add.at(joint, (begin + people.codes[:, j], value), 1.0)
     tally = np.zeros(int(people.offset[-1]))
-    swaps.learn_by_swaps(
-        people.codes,
-        first,
-        people.start,
-        people.entry,
-        people.value,
-        people.offset,
-        held,
-        joint,
-        correction,
-        sweeps,
-        burn,
-        word,
-        tally,
-    )
+    walk = swaps.SwapWalk(sweeps, burn, word)
+    swaps.learn_by_swaps(people.codes, first, people.laid_out, held, joint, correction, walk, tally)
     return tally / (sweeps - burn)
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,31 +104,45 @@ def differential_inference(
     limits = np.array([bounds[label] for label in table.sensitive.labels])
     if not (limits < 1).any():
         raise InputError("every bound is 1, so that nothing can be told beyond it", hint="a policy that bounds some value")
-    x, y, value, where = _cells(table, limits)
+    cells = _cells(table, limits)
+    x, y, value, _ = cells
     over = y / x > limits[value]
     if not over.any():
         at = int(np.argmax(y / x / limits[value]))
         nothing = tuple(AtEpsilon(one, 0, 0.0, None, None) for one in epsilons)
-        return _answer(table, limits, x, y, value, where, at, nothing, ())
+        return DifferentialInference(*cells.described(at, table, limits), nothing, ())
     at = int(np.argmax(np.where(over & (x >= 20), y / x / limits[value], np.where(over, 1e-9, -1))))
     levels: list[AtEpsilon] = []
     for epsilon in epsilons:
         sure = over & (chance_over(x, y, limits[value], epsilon) >= SURE)
         needed = needed_size(float(y[at] / x[at]), float(limits[value[at]]), epsilon)
         levels.append(
-            AtEpsilon(
-                epsilon, int(sure.sum()), _people(table, where, value, sure), int(x[sure].min()) if sure.any() else None, needed
-            )
+            AtEpsilon(epsilon, int(sure.sum()), _people(table, cells, sure), int(x[sure].min()) if sure.any() else None, needed)
         )
     checked = tuple(_checked(float(x[at]), float(y[at]), epsilon, draws) for epsilon in epsilons) if draws else ()
-    return _answer(table, limits, x, y, value, where, at, tuple(levels), checked)
+    return DifferentialInference(*cells.described(at, table, limits), tuple(levels), checked)
 
 
 Where = tuple[tuple[int, ...], int]
 
 
-def _cells(table: Table, limits: Floats) -> tuple[Any, Any, Any, list[Where]]:
-    """Return size, count, value and place of every group of one or two quasi columns and every bounded value that it has."""
+class Cells(NamedTuple):
+    """The groups of one or two quasi columns with every bounded value that they have: people, how many have it, which it is."""
+
+    size: Any
+    count: Any
+    value: Any
+    where: list[Where]
+
+    def described(self, at: int, table: Table, limits: Floats) -> tuple[str, float, str, int, float]:
+        """Return value and bound of a cell, the columns that make its group, its people, and the share who have the value."""
+        names = " and ".join(table.quasi[j].name for j in self.where[at][0])
+        value, size = self.value[at], int(self.size[at])
+        return table.sensitive.labels[value], float(limits[value]), names, size, float(self.count[at] / size)
+
+
+def _cells(table: Table, limits: Floats) -> Cells:
+    """Return every cell of a table."""
     values = len(limits)
     sizes, counts, which = [], [], []
     where: list[Where] = []
@@ -141,7 +155,7 @@ def _cells(table: Table, limits: Floats) -> tuple[Any, Any, Any, list[Where]]:
         counts.append(many[kept])
         which.append(pairs[kept] % values)
         where += [(chosen, int(cell)) for cell in pairs[kept] // values]
-    return np.concatenate(sizes), np.concatenate(counts), np.concatenate(which), where
+    return Cells(np.concatenate(sizes), np.concatenate(counts), np.concatenate(which), where)
 
 
 def _key(table: Table, chosen: tuple[int, ...]) -> Any:
@@ -151,27 +165,17 @@ def _key(table: Table, chosen: tuple[int, ...]) -> Any:
     return key
 
 
-def _people(table: Table, where: list[Where], value: Any, sure: Any) -> float:
+def _people(table: Table, cells: Cells, sure: Any) -> float:
     """Return the share of people who have a value in a group where it is told to be above its bound."""
     found = np.zeros(table.rows, bool)
     codes = table.sensitive.codes.astype(np.int64)
     marked: dict[tuple[int, ...], list[int]] = {}
     for k in np.flatnonzero(sure):
-        chosen, cell = where[k]
-        marked.setdefault(chosen, []).append(cell * len(table.sensitive.domain) + int(value[k]))
+        chosen, cell = cells.where[k]
+        marked.setdefault(chosen, []).append(cell * len(table.sensitive.domain) + int(cells.value[k]))
     for chosen, pairs in marked.items():
         found |= np.isin(_key(table, chosen) * len(table.sensitive.domain) + codes, np.array(pairs))
     return float(found.mean())
-
-
-def _answer(
-    table: Table, limits: Floats, x: Any, y: Any, value: Any, where: list[Where], at: int, levels: Any, checked: Any
-) -> DifferentialInference:
-    names = " and ".join(table.quasi[j].name for j in where[at][0])
-    share = float(y[at] / x[at])
-    return DifferentialInference(
-        table.sensitive.labels[value[at]], float(limits[value[at]]), names, int(x[at]), share, levels, checked
-    )
 
 
 def _checked(x: float, y: float, epsilon: float, draws: int) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sfumato.arrays import Floats
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import Members, members
 from sfumato.attacks.placing import firsts, place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
@@ -19,19 +19,19 @@ SURE = 3.0
 _STRUCK = -40.0  # beside a weight of 1: no placement with such a link counts where there is one without
 
 
-def foreground(sight: Sight) -> Iterator[Guess]:
+def foreground(sight: Sight) -> Iterator[Posteriors]:
     """Yield hard exclusion by negative associations, and soft weights Pr[s | x] by the pattern that says most of a person."""
     people = members(sight)
     tables = spread_tables(people)
     struck, patterns = excluded(tables)
     note = f"{patterns:,} pairs of a code and a value are taken as impossible"
     if patterns:
-        yield Guess(people.to_victims(place(people, weights_of(people, struck))), "hard exclusion", note=note)
+        yield Posteriors(people.to_victims(place(people, weights_of(people, struck))), "hard exclusion", note=note)
     else:
-        yield Guess(
+        yield Posteriors(
             sight.reader, "hard exclusion", note="no pair of a code and a value was found impossible: nothing is struck out"
         )
-    yield Guess(people.to_victims(place(people, strongest(people, tables))), "soft weights")
+    yield Posteriors(people.to_victims(place(people, strongest(people, tables))), "soft weights")
 
 
 def excluded(tables: Sequence[Floats]) -> tuple[Floats, int]:

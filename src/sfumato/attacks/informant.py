@@ -12,14 +12,14 @@ import numpy as np
 from sfumato.arrays import Floats, Integers
 from sfumato.randomness import Randomness
 
-Choice = Literal["random", "most useful"]
+VictimChoice = Literal["random", "most useful"]
 
 MOST_CASES = 4_000
 _MOST_PEOPLE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class KnownOthers:
     """Victims of whom an insider knows the group, and [victims × values] how many of the others whom she knows have each
     value.
 
@@ -48,7 +48,7 @@ class Informant:
         """The groups whose people are known."""
         return np.array(sorted(self._real), dtype=np.int64)
 
-    def ask(self, many: int | float, choice: Choice = "random") -> Asked:
+    def ask(self, many: int | float, choice: VictimChoice = "random") -> KnownOthers:
         """Return victims and the values of so many others of each group: a number, or a share of all the others."""
         groups = self.groups
         sizes = np.array([int(self._real[int(g)].sum()) for g in groups], dtype=np.int64)
@@ -65,7 +65,7 @@ class Informant:
                 mates = mates[np.argsort(mates == truth[case], kind="stable")]
             values[case] = np.bincount(mates[: known[case]], minlength=self._values)
         self._truth.append(truth)
-        return Asked(len(self._truth) - 1, groups[drawn], values, known)
+        return KnownOthers(len(self._truth) - 1, groups[drawn], values, known)
 
 
 def truth_of(informant: Informant, number: int) -> Integers:
@@ -82,17 +82,17 @@ def real_values(release: Any, truth: Integers, everybody: Any) -> dict[int, Inte
     from sfumato.release.coding import row_keys
 
     values = len(release.domain)
-    if release.form != "buckets" or not (release.noisy or release.decoys):
+    if not (release.noisy or release.decoys):
         entry, value, count = shown_counts(release)
         each = [slice(begin, end) for begin, end in pairwise(entry)]
         return {g: np.bincount(value[own], count[own], values).astype(np.int64) for g, own in enumerate(each)}
     published, wanted = row_keys(release.quasi, everybody)
     keys, first, which = np.unique(published, return_index=True, return_inverse=True)
-    home = release.bucket[first]
+    home = release.group[first]
     alone = np.ones(len(keys), bool)
-    np.logical_and.at(alone, which, release.bucket == home[which])
+    np.logical_and.at(alone, which, release.group == home[which])
     clear = np.ones(len(release.sizes), bool)
-    np.logical_and.at(clear, release.bucket, alone[which])
+    np.logical_and.at(clear, release.group, alone[which])
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     found = (keys[place] == wanted) & (truth >= 0)
     group = np.where(found, home[place], -1)
@@ -108,7 +108,7 @@ def real_values(release: Any, truth: Integers, everybody: Any) -> dict[int, Inte
 
 def shown_counts(release: Any) -> tuple[Integers, Integers, Integers]:
     """Return where each group's histogram begins, its values and counts, for the forms that have groups."""
-    ranges = release.form == "ranges"
+    ranges = release.shown_as.as_ranges
     start, value, count = release.shown if ranges else (release.st_start, release.st_value, release.st_count)
     return start, value.astype(np.int64), count
 

@@ -24,7 +24,7 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class Posteriors:
     """What an adversary believes: [victims × values], a row of NaN where she has nothing to say.
 
     `error` is how far beliefs that were sampled may be off, so that only what exceeds a bound by more counts; `control` are her
@@ -41,6 +41,8 @@ class Guess:
     """Where an informant chose the victims: by which number the judge knows them."""
     event: Integers | None = None
     """Where beliefs are about one set of values: 1 for each value of it, else 0. Beliefs are [victims × 2], outside and in it."""
+    largest: Floats | None = None
+    """Where several groups or rows may be a victim's: the largest belief over them, which is what bounds are compared with."""
     limits: Floats | None = None
     """Where beliefs are about other things than single values: their bounds, if the release has any."""
     knows: Knows | None = None
@@ -70,7 +72,7 @@ class Judge:
         known = away is not None and (away >= 0).any()
         return cls(truth[victims], away if known else None, limits, covered(release), int(np.argmax(seen)), informant)
 
-    def score(self, guess: Guess, *, attack: str, knows: Knows, seconds: float) -> AttackResult:
+    def score(self, guess: Posteriors, *, attack: str, knows: Knows, seconds: float) -> AttackResult:
         """Return how often the best guess names the truth, and how beliefs stand to bounds."""
         truth = self.truth if guess.asked is None else truth_of(self.informant, guess.asked)
         limits, best, knows = self.limits, self.best, guess.knows or knows
@@ -106,7 +108,7 @@ class Judge:
             seconds=seconds,
         )
 
-    def score_presence(self, guess: Guess, *, attack: str, release: Release, seconds: float) -> AttackResult:
+    def score_presence(self, guess: Posteriors, *, attack: str, release: Release, seconds: float) -> AttackResult:
         """Return how often somebody tells members of the table from outsiders, and how sure she is of members."""
         from sfumato.auditor.bounds import presence_bound
 
@@ -140,18 +142,56 @@ class Judge:
             seconds=seconds,
         )
 
-    def _control(self, guess: Guess) -> float | None:
+    def _control(self, guess: Posteriors) -> float | None:
         if guess.control is None or self.control_truth is None:
             return None
         right, answered = _right(guess.control, self.control_truth)
         return float(right[answered].mean()) if answered.any() else None
 
 
-def _bounds(guess: Guess, answered: Flags, limits: Floats | None) -> tuple[float | None, float | None, float | None, bool]:
+@dataclass(frozen=True, eq=False)
+class HeldJudge:
+    """Who of the victims has which event (values of one secret, then named sets), the bounds, and who is claimed against."""
+
+    truth: Flags
+    limits: Floats
+    claims: tuple[str, ...]
+    values: int
+    """How many of the events are values."""
+
+    def score(self, beliefs: Floats, *, attack: str, variant: str, knows: Knows, seconds: float) -> AttackResult:
+        """Return how often the likeliest value is among those of a victim, and how beliefs stand to bounds."""
+        people, own = len(beliefs), beliefs[:, : self.values]
+        tied = own >= own.max(axis=1, keepdims=True) * (1 - _TIE)
+        right = (tied & self.truth[:, : self.values]).sum(axis=1) / tied.sum(axis=1)
+        low, high = interval(float(right.sum()), people)
+        in_truth = beliefs[self.truth]
+        baseline = float(self.truth[:, : self.values].mean(axis=0).max())
+        worst, bound, over, broken = _bounds(Posteriors(beliefs), np.ones(people, bool), self.limits)
+        return AttackResult(
+            attack=attack,
+            variant=variant,
+            knows=knows,
+            people=people,
+            success=float(right.mean()),
+            interval=(low, high),
+            mean_belief=float(in_truth.mean()) if len(in_truth) else 0.0,
+            largest_belief=float(in_truth.max()) if len(in_truth) else 0.0,
+            worst=worst,
+            bound=bound,
+            over=over,
+            verdict=verdict(knows, self.claims, broken),
+            baseline=baseline,
+            warnings=(NO_BETTER,) if low <= baseline else (),
+            seconds=seconds,
+        )
+
+
+def _bounds(guess: Posteriors, answered: Flags, limits: Floats | None) -> tuple[float | None, float | None, float | None, bool]:
     """Return the belief nearest to or furthest above its bound, that bound, who is above one, and whether somebody is."""
     if limits is None or not answered.any():
         return None, None, None, False
-    beliefs = guess.beliefs[answered]
+    beliefs = (guess.beliefs if guess.largest is None else guess.largest)[answered]
     error = np.broadcast_to(np.asarray(guess.error, dtype=np.float64), guess.beliefs.shape)[answered]
     bounded = limits < 1
     if not bounded.any():
@@ -198,12 +238,12 @@ def covered(release: Release) -> tuple[str, ...]:
 
 def by_prior(release: Release) -> bool:
     """Return whether claims start from what was believed before: of noisy counts, and of records by declared shares."""
-    return release.manifest.basis == "noisy" or release.manifest.parameters.get("parameters") == "declared"
+    return release.manifest.rests_on.noisy or release.manifest.parameters.get("parameters") == "declared"
 
 
 def limits_of(release: Release, table: Table) -> Floats | None:
     """Return the bound of every value of the release, as the auditor reads the requirement; None where it cannot."""
-    from sfumato.auditor.claims import Bounds
+    from sfumato.auditor.claims import AuditedBounds
     from sfumato.auditor.declaration import declared_shares
     from sfumato.errors import FormatError
 
@@ -214,7 +254,7 @@ def limits_of(release: Release, table: Table) -> Floats | None:
             counts = declared_shares(manifest)
         elif isinstance(manifest.method.get("values"), list):
             counts = {str(value): Fraction(1, len(manifest.method["values"])) for value in manifest.method["values"]}
-        known = Bounds.read(manifest, counts, release.labels).known
+        known = AuditedBounds.read(manifest, counts, release.labels).known
     except (FormatError, KeyError):
         return None
     return None if known is None else np.array([float(known[label]) for label in release.labels])

@@ -36,7 +36,7 @@ _BEHIND = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedCounts:
     """Per quasi column [codes × values] how many people seem to have both; per value how many have it.
 
     `find` gives people's codes, −1 for a value that the release does not know.
@@ -74,15 +74,15 @@ class Learned:
         return found
 
 
-def learned(sight: Sight) -> Learned:
+def learned(sight: Sight) -> LearnedCounts:
     """Return what the release of a sight teaches."""
     if "learned" not in sight.shared:
         sight.shared["learned"] = learn(sight.release, sight.everybody)
-    found: Learned = sight.shared["learned"]
+    found: LearnedCounts = sight.shared["learned"]
     return found
 
 
-def learn(release: Release, everybody: pa.Table) -> Learned:
+def learn(release: Release, everybody: pa.Table) -> LearnedCounts:
     """Return what a release teaches about how quasi and sensitive values go together; `everybody` fixes the codes of ranges."""
     if release.form not in _LEARN:
         raise NotApplicable(f"nobody has said how a release of the form {release.form!r} teaches anything")
@@ -109,21 +109,21 @@ def _shares(release: ColumnsRelease | ViewsRelease) -> Any:
     return csr_array((share, (release.st_group, release.st_value)), shape=(len(release.sizes), len(release.domain)))
 
 
-def _buckets(release: BucketsRelease, everybody: pa.Table) -> Learned:
+def _buckets(release: BucketsRelease, everybody: pa.Table) -> LearnedCounts:
     from scipy.sparse import csr_array
 
     groups = len(release.sizes)
     if release.noisy:
         share = nearest_shares(release.st_count.reshape(groups, -1) / release.sizes[:, None]).ravel()
     else:
-        share = release.st_count / np.maximum(release.shown, 1)[release.st_bucket]
-    shares = csr_array((share, (release.st_bucket, release.st_value)), shape=(groups, len(release.domain)))
-    ones = np.ones(len(release.bucket))
-    tables = _spread(release.quasi, [(one.codes, release.bucket, ones) for one in release.quasi], shares)
-    return Learned(release.sizes @ shares, tables, lambda people: people_codes(release.quasi, people))
+        share = release.st_count / np.maximum(release.shown, 1)[release.st_group]
+    shares = csr_array((share, (release.st_group, release.st_value)), shape=(groups, len(release.domain)))
+    ones = np.ones(len(release.group))
+    tables = _spread(release.quasi, [(one.codes, release.group, ones) for one in release.quasi], shares)
+    return LearnedCounts(release.sizes @ shares, tables, lambda people: people_codes(release.quasi, people))
 
 
-def _ranges(release: RangesRelease, everybody: pa.Table) -> Learned:
+def _ranges(release: RangesRelease, everybody: pa.Table) -> LearnedCounts:
     from scipy.sparse import csr_array
 
     start, value, count = release.shown
@@ -142,26 +142,26 @@ def _ranges(release: RangesRelease, everybody: pa.Table) -> Learned:
             codes[:, j] = np.where(places[at] == wanted[:, j], at, -1)
         return np.where(wanted == NOWHERE, -1, codes)
 
-    return Learned(np.asarray(shown.sum(axis=0), dtype=np.float64).ravel(), tuple(tables), find)
+    return LearnedCounts(np.asarray(shown.sum(axis=0), dtype=np.float64).ravel(), tuple(tables), find)
 
 
-def _columns(release: ColumnsRelease, everybody: pa.Table) -> Learned:
+def _columns(release: ColumnsRelease, everybody: pa.Table) -> LearnedCounts:
     shares, shown = _shares(release), []
     for codes, start in zip(release.codes, release.start, strict=True):
         many = np.diff(start)
         group = np.repeat(np.arange(len(many)), many)
         shown.append((codes, group, (release.sizes / np.maximum(many, 1))[group]))
     tables = _spread(release.columns, shown, shares)
-    return Learned(release.sizes @ shares, tables, lambda people: people_codes(release.columns, people))
+    return LearnedCounts(release.sizes @ shares, tables, lambda people: people_codes(release.columns, people))
 
 
-def _views(release: ViewsRelease, everybody: pa.Table) -> Learned:
+def _views(release: ViewsRelease, everybody: pa.Table) -> LearnedCounts:
     shares, ones = _shares(release), np.ones(len(release.at_group))
     kept = _spread(release.at_columns, [(column.codes, release.at_group, ones) for column in release.at_columns], shares)
     count = release.st_count.astype(np.float64)
     moved = tuple(_counted(column, release.st_value, count, len(release.domain)) for column in release.st_columns)
     columns = (*release.at_columns, *release.st_columns)
-    return Learned(release.sizes @ shares, (*kept, *moved), lambda people: people_codes(columns, people))
+    return LearnedCounts(release.sizes @ shares, (*kept, *moved), lambda people: people_codes(columns, people))
 
 
 def _counted(column: Column, value: Array, count: Floats, values: int) -> Floats:
@@ -170,7 +170,7 @@ def _counted(column: Column, value: Array, count: Floats, values: int) -> Floats
     return np.bincount(key, weights=count, minlength=column.size * values).reshape(column.size, values).astype(np.float64)
 
 
-def _randomized(release: RandomizedRelease, everybody: pa.Table) -> Learned:
+def _randomized(release: RandomizedRelease, everybody: pa.Table) -> LearnedCounts:
     values = len(release.domain)
     tables = [np.zeros((column.size, values)) for column in release.quasi]
     for i, part in enumerate(release.parts):
@@ -179,7 +179,7 @@ def _randomized(release: RandomizedRelease, everybody: pa.Table) -> Learned:
         for table, column in zip(tables, release.quasi, strict=True):
             shown = _counted(column.take(mine), release.value[mine], np.ones(len(mine)), values)[:, part.values]
             table[:, part.values] += _behind(shown, behind, release.priors[i])
-    return Learned(tables[0].sum(axis=0), tuple(tables), lambda people: people_codes(release.quasi, people))
+    return LearnedCounts(tables[0].sum(axis=0), tuple(tables), lambda people: people_codes(release.quasi, people))
 
 
 def _behind(shown: Floats, chance: Floats, prior: Floats) -> Floats:
@@ -197,7 +197,7 @@ def _behind(shown: Floats, chance: Floats, prior: Floats) -> Floats:
     return found
 
 
-def _synthetic(release: Release, everybody: pa.Table) -> Learned:
+def _synthetic(release: Release, everybody: pa.Table) -> LearnedCounts:
     schema = release.manifest.schema
     kinds = {str(one["name"]): one["kind"] for role in ("quasi", "sensitive") for one in schema[role]}
     quasi, sensitive = ([str(one["name"]) for one in schema[role]] for role in ("quasi", "sensitive"))
@@ -211,10 +211,10 @@ def _synthetic(release: Release, everybody: pa.Table) -> Learned:
     ones = np.ones(len(value))
     tables = tuple(_counted(column, value, ones, len(release.labels)) for column in columns)
     totals = np.bincount(value, minlength=len(release.labels)).astype(np.float64)
-    return Learned(totals, tables, lambda people: people_codes(columns, people))
+    return LearnedCounts(totals, tables, lambda people: people_codes(columns, people))
 
 
-_LEARN: dict[str, Callable[[Any, pa.Table], Learned]] = {
+_LEARN: dict[str, Callable[[Any, pa.Table], LearnedCounts]] = {
     "buckets": _buckets,
     "ranges": _ranges,
     "columns": _columns,

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.attacks import _swap_kernels as swaps
 from sfumato.attacks.sight import Sight
 from sfumato.release.buckets import BucketsRelease, nearest_shares
 from sfumato.release.coding import code_column, match_rows
@@ -84,6 +85,11 @@ class Members:
         """Where each person's beliefs begin: one for every value that her group shows."""
         return np.concatenate(([0], np.cumsum(np.diff(self.entry)[self.group]))).astype(np.int64)
 
+    @property
+    def laid_out(self) -> swaps.SortedGroups:
+        """People, values and beliefs by group, as samplers read them."""
+        return swaps.SortedGroups(self.start, self.entry, self.value, self.offset)
+
     def flat(self, of_entries: Array) -> Array:
         """Return what is known of entries, for everybody and each value of her group."""
         length = np.diff(self.entry)[self.group]
@@ -126,7 +132,7 @@ def _buckets(release: BucketsRelease, sight: Sight) -> Members:
         count = (nearest_shares(count.reshape(len(release.sizes), -1) / size) * size).ravel()
     entries = (release.st_start, release.st_value, count)
     return _sorted(
-        release.quasi, release.bucket, entries, len(release.domain), (owner, row, kind), release.decoys, not release.noisy
+        release.quasi, release.group, entries, len(release.domain), (owner, row, kind), release.decoys, not release.noisy
     )
 
 

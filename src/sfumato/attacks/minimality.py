@@ -16,14 +16,15 @@ import numpy as np
 from sfumato.arrays import Floats, Integers
 from sfumato.attacks import _minimal_kernels as kernels
 from sfumato.attacks import _swap_kernels as swaps
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.rerun import TINY, rerun
 from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
 from sfumato.groups._cut_kernels import LEAST_SHARE
 from sfumato.groups.cuts import Space
-from sfumato.groups.soft import Rule, refusing, usual_patience
+from sfumato.groups.soft import SoftTests, refusing, usual_patience
+from sfumato.release.programs import program_of, refuses_by_bounds
 
 BURN, SWEEPS = 100, 1_500
 _ERRORS = 5.0
@@ -31,25 +32,27 @@ _ERRORS = 5.0
 NOTHING = "no decision looked at where values fell inside a group: every placement stays as likely as any other"
 
 
-def minimality(sight: Sight) -> Iterator[Guess]:
+def minimality(sight: Sight) -> Iterator[Posteriors]:
     """Yield what an engineer believes who knows the program and its parameters, all but its coins."""
     release: Any = sight.release
-    basis, name = release.manifest.basis, release.manifest.method.get("name")
-    if release.form in ("randomized", "synthetic") or basis in ("noisy", None):
+    manifest, basis = release.manifest, release.manifest.rests_on
+    if not basis.by_histograms:
         raise NotApplicable("no group depends on where values fell, so that nothing can be rerun to find out")
     if sight.everybody.num_rows <= TINY:
-        yield rerun_links(sight) if "weaker_claim" in release.manifest.parameters and release.form == "ranges" else rerun(sight)
+        yield rerun_links(sight) if manifest.own_ranges else rerun(sight)
         return
-    if basis in ("safe", "matched", "blind"):
-        yield Guess(sight.reader, note=NOTHING)
+    if basis.placements_alike:
+        yield Posteriors(sight.reader, note=NOTHING, largest=sight.largest)
         return
-    if getattr(release, "decoys", 0) or release.form == "views" or name not in ("boxes", "mondrian", "ambiguity"):
+    program = program_of(manifest.method)
+    if release.decoys or program is None or not program.cuts:
+        name = manifest.method.get("name")
         raise NotApplicable(f"nobody has written the program of {name!r} as a rule for placements; tiny tables are rerun exactly")
     people = members(sight)
-    yield _sampled(sight, people, soft=basis == "soft")
+    yield _sampled(sight, people, soft=basis.keeps_accounts)
 
 
-def _sampled(sight: Sight, people: Members, *, soft: bool) -> Guess:
+def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
     release: Any = sight.release
     limits = public_limits(release)
     space = Space.of(people.columns)
@@ -65,15 +68,16 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Guess:
         entries = slice(int(people.entry[g]), int(people.entry[g + 1]))
         codes = np.ascontiguousarray(space.codes[:, mine].T)
         total, own = people.count[entries].astype(np.int64), limits[people.value[entries]]
-        box = _Box(release, codes, total, own, space, g)
+        box = _FinalBox(release, codes, total, own, space, g)
         tests = box.tests() if soft else box.boundaries()
         if tests is None:
             continue
-        column, last, low, high, chance = tests
+        *cut, chance = tests
+        cuts, walk = kernels.Boundaries(*cut), kernels.BoundaryWalk(BURN, SWEEPS, word)
         tally, value = np.zeros((len(codes), len(total))), held[mine].copy()
         if soft:
-            kernels.walk_tested(codes, column, last, low, high, chance, value, total, BURN, SWEEPS, word, tally)
-        elif not kernels.walk_refused(codes, column, last, low, high, value, total, BURN, SWEEPS, word, tally):
+            kernels.walk_tested(codes, cuts, chance, value, total, walk, tally)
+        elif not kernels.walk_refused(codes, cuts, value, total, walk, tally):
             stuck += len(codes)
             continue
         walked += len(codes)
@@ -86,14 +90,14 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Guess:
     if stuck:
         figures["share of people in boxes where no placement was found"] = stuck / len(people.codes)
     if soft:
-        figures["largest belief that is proved possible"] = _most_proved(people, release.told)
+        figures["largest belief that is proved possible"] = _most_proved(people, release.account)
     error = _ERRORS * np.sqrt(np.maximum(beliefs * (1 - beliefs), 0.0) / SWEEPS)
-    return Guess(beliefs, "by sampling", error=error, figures=figures, note="refused cuts of the final boxes alone")
+    return Posteriors(beliefs, "by sampling", error=error, figures=figures, note="refused cuts of the final boxes alone")
 
 
-def _most_proved(people: Members, told: Integers) -> float:
-    """Return the largest of c / (1 + (n − 1)·told): what an engineer may believe of soft boxes by the theorem."""
-    room = 1 + (people.sizes - 1) * (told / 1000)
+def _most_proved(people: Members, account: Integers) -> float:
+    """Return the largest of c / (1 + (n − 1)·account): what an engineer may believe of soft boxes by the theorem."""
+    room = 1 + (people.sizes - 1) * (account / 1000)
     return float((people.count / room[people.entry_group]).max())
 
 
@@ -105,7 +109,7 @@ def public_limits(release: Any) -> Floats:
     return np.array([float(Fraction(str(entry["bound"]))) for entry in listed])
 
 
-class _Box:
+class _FinalBox:
     """One final box: its boundaries, and which of them the program tried."""
 
     def __init__(self, release: Any, codes: Any, total: Integers, limits: Floats, space: Any, number: int) -> None:
@@ -121,11 +125,12 @@ class _Box:
 
     def boundaries(self) -> Any:
         """Return every boundary that a tight cut may have, with the caps of both sides; None where nothing was refused."""
-        name = self._release.manifest.method.get("name")
         method = self._release.manifest.method
-        if name == "mondrian" and (method.get("constraint", "bounds") != "bounds" or method.get("partition") == "relaxed"):
+        if not refuses_by_bounds(method):
             raise NotApplicable("of Mondrian's rules only strict cuts under bounds are written as a rule for placements")
-        least = self._floor if name == "mondrian" else max(self._floor, -(-self._size // LEAST_SHARE))
+        program = program_of(method)
+        share = -(-self._size // LEAST_SHARE) if program is not None and program.least_share else 0
+        least = max(self._floor, share)
         column, last, left = [], [], []
         for j in range(self._codes.shape[1]):
             below = np.cumsum(np.bincount(self._codes[:, j]))
@@ -144,9 +149,9 @@ class _Box:
         What the box had told before follows from what it told in the end, by one refusal less for every test.
         """
         chance = float(refusing(self._patience(), self._size))
-        told = int(self._release.told[self._number]) / 1000
-        for many in range(Rule.tests, 0, -1):
-            found = self._tried(min(1.0, told / chance**many), chance)
+        account = int(self._release.account[self._number]) / 1000
+        for many in range(SoftTests.tests, 0, -1):
+            found = self._tried(min(1.0, account / chance**many), chance)
             if len(found) == many:
                 column, last, low, high = (np.array(part) for part in zip(*found, strict=True))
                 return column, last, low, high, chance
@@ -159,7 +164,7 @@ class _Box:
         listed = [(int(entry["count"]), Fraction(str(entry["bound"]))) for entry in self._release.manifest.values]
         return usual_patience([(count, bound) for count, bound in listed if bound < 1])
 
-    def _tried(self, told: float, chance: float) -> list[tuple[int, int, Integers, Integers]]:
+    def _tried(self, account: float, chance: float) -> list[tuple[int, int, Integers, Integers]]:
         """Return the tests that a box makes that begins with this account, if all of them are refused."""
         found: list[tuple[int, int, Integers, Integers]] = []
         codes, space, total = self._codes, self._space, self._total
@@ -168,16 +173,16 @@ class _Box:
             for j in range(codes.shape[1])
         ]
         for j in np.argsort(-np.array(width), kind="stable"):
-            if width[j] <= 0 or len(found) == Rule.tests:
+            if width[j] <= 0 or len(found) == SoftTests.tests:
                 break
             below = np.cumsum(np.bincount(codes[:, j]))
             at = int(np.argmax(np.minimum(below, self._size - below)))
             left, right = int(below[at]), self._size - int(below[at])
             if min(left, right) < self._floor:
                 continue
-            low, high = (self._caps(1 + (side - 1) * told)[0] for side in (left, right))
-            if (total > self._caps(1 + (self._size - 1) * told * chance)[0]).any() or (total > low + high).any():
+            low, high = (self._caps(1 + (side - 1) * account)[0] for side in (left, right))
+            if (total > self._caps(1 + (self._size - 1) * account * chance)[0]).any() or (total > low + high).any():
                 continue
             found.append((int(j), at, low, high))
-            told *= chance
+            account *= chance
         return found

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Floats
-from sfumato.attacks.judge import Guess
-from sfumato.attacks.learned import Learned, learned
+from sfumato.attacks.judge import Posteriors
+from sfumato.attacks.learned import LearnedCounts, learned
 from sfumato.attacks.sight import Sight, distinct_rows
 from sfumato.release.coding import code_column, people_codes
 from sfumato.release.parquet_meta import numbers_of
@@ -19,7 +19,7 @@ from sfumato.table.column import Column
 _NEAR = "near numbers counted too"
 
 
-def naive_bayes(sight: Sight) -> Iterator[Guess]:
+def naive_bayes(sight: Sight) -> Iterator[Posteriors]:
     """Yield Pr[s]·Π Pr[x | s] with Laplace's correction, without it, and restricted to values that her group shows.
 
     Of synthetic records those with numbers near hers count too, in two further ways.
@@ -33,15 +33,15 @@ def naive_bayes(sight: Sight) -> Iterator[Guess]:
     for correction, variant in ((1.0, ""), (0.0, "without correction")):
         found = model.posterior(alike, correction)[kind]
         control = None if away is None else model.posterior(away[0], correction)[away[1]]
-        yield Guess(found, variant, control=control)
-        if correction and release.form not in ("randomized", "synthetic"):
-            yield Guess(_inside(found, sight.reader), "restricted to the group")
-    if release.form == "synthetic" and any(column.kind != "categorical" for column in release.quasi):
+        yield Posteriors(found, variant, control=control)
+        if correction and release.shown_as.has_groups:
+            yield Posteriors(_inside(found, sight.reader), "restricted to the group")
+    if not release.shown_as.of_people and any(column.kind != "categorical" for column in release.quasi):
         for correction, distance, variant in ((1.0, NEAR_CORRECTED, _NEAR), (0.0, NEAR, f"{_NEAR}, without correction")):
             everybody = sight.everybody if sight.outsiders is None else pa.concat_tables([sight.everybody, sight.outsiders])
             wide = near_values(release, model, everybody, distance)
             control = None if away is None else wide.posterior(away[0], correction)[away[1]]
-            yield Guess(wide.posterior(alike, correction)[kind], variant, control=control)
+            yield Posteriors(wide.posterior(alike, correction)[kind], variant, control=control)
 
 
 def _inside(free: Floats, reader: Floats) -> Floats:
@@ -59,7 +59,7 @@ NEAR, NEAR_CORRECTED = 0.1, 0.0495
 """The distances with which the paper's naive Bayes does best, without and with Laplace's correction."""
 
 
-def near_values(release: Any, model: Learned, people: pa.Table, distance: float) -> Learned:
+def near_values(release: Any, model: LearnedCounts, people: pa.Table, distance: float) -> LearnedCounts:
     """Return what synthetic records teach if a record counts for everybody whose value lies within `distance` of its own.
 
     Distance is that of numbers and dates as a part of the range that records have; a category is near itself alone. At 1 every
@@ -69,7 +69,7 @@ def near_values(release: Any, model: Learned, people: pa.Table, distance: float)
     tables = tuple(
         _table(own, shown, table, distance) for own, shown, table in zip(columns, release.quasi, model.tables, strict=True)
     )
-    return Learned(model.totals, tables, lambda who: people_codes(columns, who))
+    return LearnedCounts(model.totals, tables, lambda who: people_codes(columns, who))
 
 
 def _table(own: Column, shown: Column, counts: Floats, distance: float) -> Floats:

@@ -47,7 +47,7 @@ def firsts(people: Members) -> Integers:
 def weights_of(people: Members, table: Floats) -> Floats:
     """Return everybody's weight of each value of her group: the product over her codes, given logarithms."""
     weight = np.zeros(int(people.offset[-1]))
-    swaps.scores(people.codes, firsts(people), table, people.start, people.entry, people.value, people.offset, weight)
+    swaps.scores(people.codes, firsts(people), table, people.laid_out, weight)
     return weight
 
 

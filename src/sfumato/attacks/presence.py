@@ -9,22 +9,22 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable, one_cover, one_range
 from sfumato.attacks.sight import Sight, distinct_rows
 from sfumato.errors import FormatError
 
 
-def presence(sight: Sight) -> Iterator[Guess]:
+def presence(sight: Sight) -> Iterator[Posteriors]:
     """Yield a stranger's belief that members, and outsiders, are in the table; then with everybody of both as a list.
 
     Exact quasi values (buckets, randomized records) show who is there: whoever's row is published is believed present.
     """
     release: Any = sight.release
-    if release.form == "synthetic":
+    if not release.shown_as.of_people:
         raise NotApplicable("synthetic records are nobody's, so that no row tells who is in the table")
     away = sight.outsiders
-    yield Guess(
+    yield Posteriors(
         _pair(_alone(release, sight.people)),
         "from the release",
         control=None if away is None else _pair(_alone(release, away)),
@@ -34,7 +34,7 @@ def presence(sight: Sight) -> Iterator[Guess]:
     listed = pa.concat_tables([sight.everybody, away.cast(sight.everybody.schema)])
     found = with_list(release, listed)
     rows = sight.everybody.num_rows
-    yield Guess(
+    yield Posteriors(
         _pair(found[sight.victims]),
         "with a list of the population",
         control=_pair(found[rows:]),
@@ -50,7 +50,7 @@ def _pair(belief: Floats) -> Floats:
 def _alone(release: Any, people: pa.Table) -> Floats:
     """Return belief in presence from the release alone, equal people computed once."""
     distinct, which = distinct_rows(people)
-    if release.form in ("buckets", "randomized"):
+    if release.shown_as.exact_quasi:
         return (_published(release, distinct) > 0).astype(np.float64)[which]
     try:
         found: Floats = np.asarray(release.presence(distinct), dtype=np.float64)[which]
@@ -74,7 +74,7 @@ def with_list(release: Any, listed: pa.Table) -> Floats:
     """
     distinct, which = distinct_rows(listed)
     many = np.bincount(which)
-    if release.form in ("buckets", "randomized"):
+    if release.shown_as.exact_quasi:
         return np.minimum(1.0, _published(release, distinct) / many)[which]
     group = _group(release, distinct)
     people = np.bincount(group[group >= 0], weights=many[group >= 0], minlength=len(release.sizes))
@@ -85,10 +85,10 @@ def with_list(release: Any, listed: pa.Table) -> Floats:
 def _group(release: Any, people: pa.Table) -> Integers:
     from sfumato.release.coding import people_codes
 
-    if release.form == "ranges":
+    if release.shown_as.as_ranges:
         group = one_range(release, people)
     else:
-        codes = release.find(people) if release.form == "views" else people_codes(release.columns, people)
+        codes = release.find(people) if release.shown_as.by_matchings else people_codes(release.columns, people)
         group = one_cover(release.cover, codes)
     if (group == -2).any():
         raise NotApplicable("groups overlap, so that a list does not say how many people are in each")

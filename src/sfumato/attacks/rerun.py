@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.sight import Sight
 from sfumato.errors import SfumatoError
@@ -27,7 +27,7 @@ SEEDS = 64
 """How many coins a program that tosses some is rerun with on every table."""
 
 
-def rerun(sight: Sight) -> Guess:
+def rerun(sight: Sight) -> Posteriors:
     """Return the posterior over all placements that fit, each as likely as the program makes this release of it.
 
     A program without coins makes it or does not; one with coins is run with some seeds, and counted.
@@ -37,14 +37,14 @@ def rerun(sight: Sight) -> Guess:
     if _worlds(people) > MOST_WORLDS:
         raise NotApplicable(f"{_worlds(people):,} placements fit: too many to rerun the program on each")
     table = table_of(sight, people.columns)
-    seeds = 1 if sight.release.manifest.basis == "tight" and not method.tosses_when_tight else SEEDS
+    seeds = 1 if sight.release.manifest.rests_on.values_decide and not method.tosses_when_tight else SEEDS
     number = {label: k for k, label in enumerate(table.sensitive.labels)}
     own = np.array([number[label] for label in sight.release.labels], dtype=np.int64)
-    told = getattr(sight.release, "told", None)
+    account = sight.release.account
     flat, weight, fitting = np.zeros(int(people.offset[-1])), 0.0, 0
     for held in placements(people):
         codes = own[people.value[people.entry[:-1][people.group] + held]]
-        wanted = _shape(people.group, people.codes, codes, told)
+        wanted = _shape(people.group, people.codes, codes, account)
         made = sum(_makes(method, requirement, table, codes, wanted, seed) for seed in range(seeds)) / seeds
         weight += made
         fitting += made > 0
@@ -53,7 +53,7 @@ def rerun(sight: Sight) -> Guess:
         raise NotApplicable("no rerun of the program made this release: it has other parameters than the manifest says")
     note = f"{fitting:,} of {_worlds(people):,} placements lead to this release"
     error = 0.0 if seeds == 1 else 0.1
-    return Guess(people.to_victims(flat / weight), "every placement rerun", note=note, error=error)
+    return Posteriors(people.to_victims(flat / weight), "every placement rerun", note=note, error=error)
 
 
 def program_of(release: Any) -> tuple[Any, Any]:
@@ -137,16 +137,16 @@ def _makes(method: Any, requirement: Any, table: Any, codes: Integers, wanted: A
     if grouping is None:
         return False
     quasi = np.stack([column.codes for column in table.quasi], axis=1)
-    return bool(_shape(grouping.group, quasi, codes, grouping.told) == wanted)
+    return bool(_shape(grouping.group, quasi, codes, grouping.account) == wanted)
 
 
-def _shape(group: Any, quasi: Any, codes: Integers, told: Integers | None) -> Any:
+def _shape(group: Any, quasi: Any, codes: Integers, account: Integers | None) -> Any:
     """Return what a release shows, whatever the numbers of its groups: quasi rows and values of each, and its account."""
     return sorted(
         (
             sorted(map(tuple, quasi[group == g].tolist())),
             sorted(codes[group == g].tolist()),
-            -1 if told is None else int(told[g]),
+            -1 if account is None else int(account[g]),
         )
         for g in np.unique(group)
     )

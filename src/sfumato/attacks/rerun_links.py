@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable, coded_columns
 from sfumato.attacks.rerun import dealt, program_of, run_again, table_of, ways_to_deal
 from sfumato.attacks.sight import Sight
@@ -24,7 +24,7 @@ _ERRORS = 5.0
 Shape = tuple[Any, ...]
 
 
-def rerun_links(sight: Sight) -> Guess:
+def rerun_links(sight: Sight) -> Posteriors:
     """Return what somebody believes who runs the program on every table that has these people and these values."""
     release: Any = sight.release
     method, requirement = program_of(release)
@@ -53,7 +53,7 @@ def rerun_links(sight: Sight) -> Guess:
     found = beliefs[sight.victims]
     error = _ERRORS * np.sqrt(found * (1 - found) / fitting) + 1 / fitting
     note = f"{int(fitting):,} of {worlds * runs:,} runs on all {worlds:,} placements make this release"
-    return Guess(found, "every placement rerun", note=note, error=error)
+    return Posteriors(found, "every placement rerun", note=note, error=error)
 
 
 def _shape(links: Any, columns: Any, codes: Integers, own: list[int]) -> Shape:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 Verdict = Literal["claimed", "not claimed", "refuted"]
 """Whether the release claims its bounds against this adversary, and if so whether what she reached keeps them."""
 
-Knows = Literal["reader", "engineer", "insider", "stranger", "statistician", "holder", "linker"]
-"""Whose knowledge an attack uses: adversaries of docs/guarantees.md, the holder of two releases, and who links rows."""
+Knows = Literal["reader", "engineer", "insider", "stranger", "statistician", "holder", "linker", "counter"]
+"""Whose knowledge an attack uses: adversaries of docs/guarantees.md, the holder of two releases, who links or counts rows."""
 
 CONFIDENCE = 1.959963984540054
 """The normal quantile of intervals of 95 %."""
@@ -26,7 +26,7 @@ class AttackResult:
     share of its bound, and `bound` that bound; `over` is the share of people in whom some belief is above its bound. `baseline`
     is the success of guessing the most frequent value for everybody, `control` the success on people who are not in the table.
     For presence, "value" means being in the table. `refused` says why an attack makes no sense on such a release; it then has no
-    figures.
+    figures. `secret` names the sensitive column, as its variant does, where several are attacked each by itself.
     """
 
     attack: str
@@ -48,6 +48,7 @@ class AttackResult:
     warnings: tuple[str, ...] = ()
     refused: str = ""
     seconds: float = 0.0
+    secret: str = ""
 
     @property
     def name(self) -> str:
@@ -67,7 +68,7 @@ class AttackResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        plain = {name: value for name, value in vars(self).items() if name not in ("interval", "figures", "warnings")}
+        plain = {name: value for name, value in vars(self).items() if name not in ("interval", "figures", "warnings", "secret")}
         interval = None if self.interval is None else list(self.interval)
         return {**plain, "interval": interval, "figures": dict(self.figures), "warnings": list(self.warnings)}
 

@@ -7,17 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight, believed
 
+SOME_ROW = "who has several rows has several values: that she has one of them is believed with more than each row's bound"
 
-def rows(sight: Sight) -> Iterator[Guess]:
+
+def rows(sight: Sight) -> Iterator[Posteriors]:
     """Yield the belief of somebody who knows which rows are one person's and takes her value to be the same in all of them.
 
-    That is Π bᵢ / priorⁿ⁻¹ over her n rows. With one row a person (`[people]`) there is nothing to link.
+    That is Π bᵢ / priorⁿ⁻¹ over her n rows. Then that of somebody who takes rows to have values of their own, and asks whether
+    she has a value in some of them: 1 − Π (1 − bᵢ). With one row a person (`[people]`) there is nothing to link.
     """
-    if sight.release.form == "synthetic":
+    if not sight.release.shown_as.of_people:
         raise NotApplicable("synthetic records are nobody's")
     if sight.persons is None:
         raise NotApplicable("nobody said which rows are one person's (persons=…, --person COLUMN)")
@@ -42,4 +45,7 @@ def rows(sight: Sight) -> Iterator[Guess]:
         if (many > 1).any()
         else 0.0,
     }
-    yield Guess(linked[number[place]], figures=figures)
+    yield Posteriors(linked[number[place]], figures=figures)
+    absent = np.ones((int(number.max()) + 1, len(prior)))
+    np.multiply.at(absent, number, 1 - np.where(np.isnan(beliefs), prior, beliefs))
+    yield Posteriors((1 - absent)[number[place]], variant="a value in some row", note=SOME_ROW)

@@ -53,8 +53,13 @@ class Sight:
 
     @cached_property
     def reader(self) -> Floats:
-        """What a reader believes of each victim: computed once, because many attacks begin with it."""
+        """What a reader believes of each victim, who may be any row that fits: computed once, many attacks begin with it."""
         return believed(self.release, self.people, self.shares)
+
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest belief over what fits each victim, which is what claims bound."""
+        return believed(self.release, self.people, self.shares, largest=True)
 
     @cached_property
     def shared(self) -> dict[str, Any]:
@@ -62,17 +67,18 @@ class Sight:
         return {}
 
 
-def believed(release: Any, people: pa.Table, shares: Floats) -> Floats:
-    """Return a reader's beliefs in every value of the release; a row of NaN for whom nothing published fits.
+def believed(release: Any, people: pa.Table, shares: Floats, *, largest: bool = False) -> Floats:
+    """Return a reader's beliefs in every value of the release, mean or largest; a row of NaN for whom nothing published fits.
 
     Behind coins with computed parameters she takes the true shares as prior, as the claim says; declared ones are in the release.
     """
     distinct, which = distinct_rows(people)
-    if release.form == "randomized" and not release.declared:
+    beliefs = release.beliefs if largest else release.mean_beliefs
+    if release.shown_as.by_coin and not release.declared:
         own = [shares[part.values] / max(float(shares[part.values].sum()), 1e-300) for part in release.parts]
-        found = release.beliefs(distinct, shares=own)
+        found = beliefs(distinct, shares=own)
     else:
-        found = release.beliefs(distinct)
+        found = beliefs(distinct)
     return np.asarray(found, dtype=np.float64)[which]
 
 

@@ -8,24 +8,29 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Floats, Integers
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 from sfumato.errors import PolicyError, did_you_mean
 
 
-def skewness(sight: Sight) -> Iterator[Guess]:
+def skewness(sight: Sight) -> Iterator[Posteriors]:
     """Yield the largest belief / share of a reader, and her belief in each set of values that the user or the policy named."""
-    if sight.release.form == "synthetic":
+    if not sight.release.shown_as.of_people:
         raise NotApplicable("synthetic records are nobody's: a reader has no belief to compare with shares")
-    yield Guess(sight.reader, "of single values", figures={"largest belief / share": largest_growth(sight.reader, sight.shares)})
+    yield Posteriors(
+        sight.reader,
+        "of single values",
+        figures={"largest belief / share": largest_growth(sight.largest, sight.shares)},
+        largest=sight.largest,
+    )
     listed = {str(one["set"]): Fraction(str(one["bound"])) for one in sight.release.manifest.sets}
     for name, values in sight.sets.items():
         member = _members(name, values, sight.release.labels)
         inside = (sight.reader * member).sum(axis=1)
         grows = float(np.nanmax(inside) / max(float(sight.shares @ member), 1e-12))
         limits = np.array([1.0, float(listed[name])]) if name in listed else None
-        yield Guess(
+        yield Posteriors(
             np.stack([1 - inside, inside], axis=1),
             f"any of {name}",
             event=member,

@@ -9,29 +9,29 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.attacks import _swap_kernels as swaps
-from sfumato.attacks.judge import Guess
+from sfumato.attacks.judge import Posteriors
 from sfumato.attacks.learned import learned
 from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.placing import log_chances, place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
 
 
-def statistician(sight: Sight) -> Iterator[Guess]:
+def statistician(sight: Sight) -> Iterator[Posteriors]:
     """Yield what counts spread over groups teach, placed inside the groups; and what our own model of boxes says of a person.
 
     Nothing is ever claimed against her.
     """
-    if sight.release.form == "randomized":
-        yield Guess(
+    if sight.release.shown_as.by_coin:
+        yield Posteriors(
             _behind_coins(sight), "links and the published value", note="Pr[s | x] by naive Bayes, times Pr[published | s]"
         )
         return
     people = members(sight)
     flat = place(people, weights_of(people, log_chances(spread_tables(people), 1.0)))
-    yield Guess(people.to_victims(flat), "spread counts")
+    yield Posteriors(people.to_victims(flat), "spread counts")
     model = _model(sight.release)
     if model is not None:
-        yield Guess(people.to_victims(_chances(people, model)), "our model of boxes")
+        yield Posteriors(people.to_victims(_chances(people, model)), "our model of boxes")
 
 
 def _model(release: Any) -> Any:
@@ -40,10 +40,10 @@ def _model(release: Any) -> Any:
     from sfumato.query.models.softmax import MAX_VALUES
     from sfumato.query.noisy import NoisyEngine
 
-    if release.form != "buckets" or len(release.domain) > MAX_VALUES:
+    if not (release.shown_as.exact_quasi and release.shown_as.has_groups) or len(release.domain) > MAX_VALUES:
         return None
     engine = NoisyEngine.of(release) if release.noisy else BucketsEngine.of(release)
-    boxes = not engine.no_likelihood and (release.noisy or getattr(engine, "misses", None) is not None)
+    boxes = not engine.no_likelihood and (release.noisy or getattr(engine, "model_error", None) is not None)
     return engine.inside if boxes else None
 
 
@@ -51,19 +51,8 @@ def _chances(people: Members, model: Any) -> Floats:
     """Return the model's chances of everybody, in the order of her group's values; its people stand in the same order."""
     flat = np.zeros(int(people.offset[-1]))
     goals, cells = model.goals, model.cells
-    swaps.read_chances(
-        cells.cell,
-        people.group,
-        cells.start,
-        goals.entry,
-        goals.value,
-        model.place,
-        model.chances,
-        people.entry,
-        people.value,
-        people.offset,
-        flat,
-    )
+    known = swaps.Model(cells.start, goals.entry, goals.value, model.place, model.chances)
+    swaps.read_chances(cells.cell, people.group, known, people.laid_out, flat)
     return flat
 
 

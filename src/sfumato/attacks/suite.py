@@ -6,20 +6,25 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Integers
+from sfumato.attacks.held import HELD, ONE_VALUE, OTHERS, HeldSight
 from sfumato.attacks.informant import Informant, real_values
-from sfumato.attacks.judge import Guess, Judge
+from sfumato.attacks.judge import HeldJudge, Judge, Posteriors, covered
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.result import AttackResult, Knows
 from sfumato.attacks.sight import Sight, quasi_only
-from sfumato.auditor.original import quasi_keys
+from sfumato.auditor.buckets import histograms_of
+from sfumato.auditor.claims import Case
+from sfumato.auditor.held import compare_held, facts_of, held_bounds, homes, homes_in_boxes
+from sfumato.auditor.original import quasi_keys, true_codes
+from sfumato.auditor.ranges import range_histograms
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.randomness import Randomness, coins_of, randomness
 from sfumato.release.base import Release
 from sfumato.table.table import Table
 
@@ -40,9 +45,9 @@ class Attack:
     home: str
 
     @property
-    def run(self) -> Callable[[Sight], Iterator[Guess]]:
+    def run(self) -> Callable[[Sight], Iterator[Posteriors]]:
         """What she does with what she may see."""
-        function: Callable[[Sight], Iterator[Guess]] = getattr(import_module(f"sfumato.attacks.{self.home}"), self.home)
+        function: Callable[[Sight], Iterator[Posteriors]] = getattr(import_module(f"sfumato.attacks.{self.home}"), self.home)
         return function
 
 
@@ -75,6 +80,7 @@ def attack(
     sets: Mapping[str, Sequence[str]] | None = None,
     others: Sequence[Release] = (),
     persons: Any = None,
+    seed: int | None = None,
     random: Randomness | int | None = None,
     progress: Progress | None = None,
 ) -> list[AttackResult]:
@@ -84,7 +90,7 @@ def attack(
     >>> import sfumato as sf
     >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
     >>> table = sf.Table.from_frame(people, sf.Schema(quasi=["age"], sensitive=["illness"]))
-    >>> [found] = sf.attack(sf.publish(table, sf.LDiversity(2), random=1), table, "random-worlds")
+    >>> [found] = sf.attack(sf.publish(table, sf.LDiversity(2), seed=1), table, "random-worlds")
     >>> found.verdict, found.largest_belief
     ('claimed', 0.5)
 
@@ -92,17 +98,22 @@ def attack(
     the table, with their sensitive values if they have any: the control. `sets` are values that mean one secret together,
     `others` further releases about the same people, `persons` says for each row whose it is. Large tables are attacked on a
     sample of people. An attack that makes no sense on such a release comes back with the reason. Where each of several sensitive
-    columns is protected by itself, each is attacked, and its name stands in the `variant`.
+    columns is protected by itself, each is attacked, and its name stands in the `variant`. Where people may have several values
+    of a secret, adversaries also know how many rows or values everybody has; a guess is right where the value is one of hers.
     """
-    if release.manifest.apart:
-        return _each(release, table, attacks, outsiders, sets or {}, others, persons, randomness(random), progress)
+    coins = randomness(coins_of(seed, random))
+    if release.manifest.bundled:
+        return _held(release, table, attacks, coins.spawn(0), progress or silent)
+    if len(release.each) > 1:
+        return _each(release, table, attacks, Given(outsiders, sets or {}, others, persons), coins, progress)
     chosen = [ATTACKS[name] for name in _names(attacks)]
-    coins = randomness(random)
     tell = progress or silent
     require_same_people(release, table)
     if outsiders is not None:
         require_outsiders(release, outsiders)
-    sight, judge = _prepare(release, table, outsiders, sets, tuple(others), persons, coins)
+    about = " / ".join(table.sensitive.domain.names)
+    told = tuple(found for one in others if (found := _about(one, about)) is not None)
+    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, told, persons), coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
         tell(one.name, number / len(chosen))
@@ -111,21 +122,28 @@ def attack(
     return results
 
 
+class Given(NamedTuple):
+    """What is known beside a release and quasi values: see `attack`."""
+
+    outsiders: Table | None
+    sets: Mapping[str, Sequence[str]]
+    others: Sequence[Release]
+    persons: Any
+
+
 def _each(
     release: Any,
     table: Table,
     attacks: str | Iterable[str] | None,
-    outsiders: Table | None,
-    sets: Mapping[str, Sequence[str]],
-    others: Sequence[Any],
-    persons: Any,
+    given: Given,
     coins: Randomness,
     progress: Progress | None,
 ) -> list[AttackResult]:
     """Return what is reached of each sensitive column by itself."""
+    outsiders, sets, others, persons = given
     asked = attacks if attacks is None or isinstance(attacks, str) else [*attacks]
     for label, values in sets.items():
-        if not any(set(values) <= set(part.labels) for part in release.parts):
+        if not any(set(values) <= set(part.labels) for part in release.each):
             raise PolicyError(
                 f"the set {label!r} has values that are not all of one sensitive column",
                 hint=f"each of {', '.join(release.secrets)} is attacked by itself: name values of one of them",
@@ -139,61 +157,131 @@ def _each(
     away = {} if outsiders is None else _by_column(outsiders)
     unknown = None if set(away) & set(release.secrets) else outsiders  # whose values nobody knows
     results = []
-    for k, (name, part) in enumerate(zip(release.secrets, release.parts, strict=True)):
+    for k, (name, part) in enumerate(zip(release.secrets, release.each, strict=True)):
         found = attack(
             part,
             people[name],
             asked,
             outsiders=away.get(name, unknown),
             sets={label: values for label, values in sets.items() if set(values) <= set(part.labels)},
-            others=[one.of(name) for one in others if one.manifest.apart and name in one.manifest.secrets],
+            others=others,
             persons=persons,
             random=coins.spawn(k),
             progress=progress,
         )
-        results += [replace(one, variant=f"{one.variant}, {name}" if one.variant else name) for one in found]
+        results += [replace(one, variant=f"{one.variant}, {name}" if one.variant else name, secret=name) for one in found]
     return results
+
+
+def _held(
+    release: Any, table: Table, attacks: str | Iterable[str] | None, coins: Randomness, tell: Progress
+) -> list[AttackResult]:
+    """Return what is reached of each secret where people may have several values of it."""
+    asked = _names(attacks, among=HELD)
+    if table.bundles is None:
+        raise InputError("people of the release may have several values of a secret, and those of the table have one", hint=HINT)
+    _require_columns(release, table)
+    everybody = (homes_in_boxes if release.shown_as.as_ranges else homes)(release, table)
+    if everybody.problems:
+        raise InputError(everybody.problems[0], hint=HINT)
+    victims = _victims(release, table.rows, coins)
+    results: list[AttackResult] = []
+    for part, people in zip(release.each, table.each(), strict=True):
+        sight, judge = _held_sides(part, people, everybody.group, victims)
+        about = "" if len(release.each) == 1 else part.secrets[0]
+        for number, name in enumerate(asked):
+            tell(name, number / len(asked))
+            began, refused = time.process_time(), OTHERS.get(name, ONE_VALUE)
+            try:
+                if name in HELD:
+                    beliefs, knows = HELD[name].run(sight), HELD[name].knows
+                    spent = time.process_time() - began
+                    results.append(judge.score(beliefs, attack=name, variant=about, knows=knows, seconds=spent))
+                    continue
+            except NotApplicable as reason:
+                refused = str(reason)
+            knows = HELD[name].knows if name in HELD else ATTACKS[name].knows
+            results.append(AttackResult(name, about, knows, refused=refused))
+    tell("done", 1.0)
+    return results
+
+
+def _held_sides(part: Any, table: Table, everybody: Integers, victims: Integers) -> tuple[HeldSight, HeldJudge]:
+    """Return what adversaries may see of one secret, and who judges them."""
+    shown = (range_histograms if part.shown_as.as_ranges else histograms_of)(part)
+    bounds = held_bounds(Case(part, table), shown)
+    differ = compare_held(shown, table, bounds, everybody)
+    if differ:
+        raise InputError(differ[0], hint=HINT)
+    held, labels, many = part.held, list(part.labels), len(bounds.sets)
+    person, value = facts_of(table)
+    truth = np.zeros((table.rows, len(labels) + many), bool)
+    truth[person, true_codes(labels, table).astype(np.int64)[value]] = True
+    for place, (values, _) in enumerate(bounds.sets.values(), len(labels)):
+        truth[:, place] = truth[:, [labels.index(one) for one in values if one in labels]].any(axis=1)
+    known = bounds.known or {}
+    limits = [*(known.get(label, 1) for label in labels), *(limit for _, limit in bounds.sets.values())]
+    sight = HeldSight(
+        sizes=part.sizes,
+        group=np.concatenate([shown.group, held.set_group]),
+        event=np.concatenate([shown.value, held.set_place + len(labels)]),
+        count=np.concatenate([shown.count, held.set_count]),
+        events=len(labels) + many,
+        sets=many,
+        home=everybody,
+        victims=victims,
+        values=truth[:, : len(labels)].sum(axis=1),
+        rows=table.times,
+        alike=part.manifest.alike or "",
+    )
+    return sight, HeldJudge(truth[victims], np.array(limits, dtype=np.float64), covered(part), len(labels))
+
+
+def _about(release: Any, secret: str) -> Any:
+    """Return what another release says of one secret, alone or among those it protects each by itself; None if nothing."""
+    if len(release.each) > 1:
+        return release.of(secret) if secret in release.secrets else None
+    return release if " / ".join(str(one["name"]) for one in release.manifest.schema["sensitive"]) == secret else None
 
 
 def _by_column(people: Table) -> dict[str, Table]:
     """Return people with each of their sensitive columns alone, by its name."""
-    return {" / ".join(one.sensitive.domain.names): one for one in people.apart()}
+    return {" / ".join(one.sensitive.domain.names): one for one in people.each()}
 
 
-def _names(attacks: str | Iterable[str] | None) -> list[str]:
-    """Return the names of the attacks asked for, all where none is; an unknown one is an error."""
+def _names(attacks: str | Iterable[str] | None, among: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the names of the attacks asked for, all where none is; an unknown one is an error.
+
+    `among` are those of such releases: all of them where none is asked for, then those that make no sense on them.
+    """
     asked = [attacks] if isinstance(attacks, str) else [*(attacks or ())]
+    every = list(dict.fromkeys([*(among or ()), *ATTACKS]))
     if not asked or "all" in asked:
-        return [*ATTACKS]
+        return every
     for name in asked:
-        if name not in ATTACKS:
-            raise PolicyError(f"there is no attack {name!r}", hint=did_you_mean(name, [*ATTACKS, "all"]))
+        if name in HELD and name not in every:
+            raise PolicyError(f"attack {name!r}: everybody has one value of a secret here", hint=did_you_mean(name, every))
+        if name not in every:
+            raise PolicyError(f"there is no attack {name!r}", hint=did_you_mean(name, [*every, "all"]))
     return list(dict.fromkeys(asked))
 
 
-def _prepare(
-    release: Release,
-    table: Table,
-    outsiders: Table | None,
-    sets: Mapping[str, Sequence[str]] | None,
-    others: tuple[Release, ...],
-    persons: Any,
-    coins: Randomness,
-) -> tuple[Sight, Judge]:
+def _prepare(release: Release, table: Table, given: Given, coins: Randomness) -> tuple[Sight, Judge]:
     """Return what attacks may see, and who judges them."""
     from sfumato.auditor.original import true_values
 
+    outsiders, sets, others, persons = given
     everybody = quasi_only(table)
     victims = _victims(release, table.rows, coins.spawn(0))
     truth = true_values(release.labels, table)
     informant = Informant({}, len(release.labels), coins.spawn(1))
-    if release.form not in ("randomized", "synthetic"):
+    if release.shown_as.has_groups:
         informant = Informant(real_values(release, truth, everybody), len(release.labels), coins.spawn(1))
     shares = np.bincount(truth[truth >= 0], minlength=len(release.labels)) / table.rows
     away = None if outsiders is None else quasi_only(outsiders)
     whose = None if persons is None else _whose(persons, table.rows)
-    named = _named_sets(release) | dict(sets or {})
-    sight = Sight(release, everybody, victims, shares, informant, coins.spawn(2), away, named, others, whose)
+    named = _named_sets(release) | dict(sets)
+    sight = Sight(release, everybody, victims, shares, informant, coins.spawn(2), away, named, tuple(others), whose)
     return sight, Judge.of(release, table, victims, outsiders, informant)
 
 
@@ -209,18 +297,20 @@ def _whose(persons: Any, rows: int) -> Integers:
 
 def _named_sets(release: Release) -> dict[str, Sequence[str]]:
     """Return the sets of values that the requirement bounds, as the auditor reads them."""
-    from sfumato.auditor.claims import Bounds
+    from sfumato.auditor.claims import AuditedBounds
 
     counts = (
         None if release.manifest.values is None else {str(one["value"]): int(one["count"]) for one in release.manifest.values}
     )
-    parts: Any = getattr(release, "domain").parts()  # noqa: B009  (a field of every form)
-    return {name: values for name, (values, _) in Bounds.read(release.manifest, counts, release.labels, parts).sets.items()}
+    parts = release.domain.parts()
+    return {
+        name: values for name, (values, _) in AuditedBounds.read(release.manifest, counts, release.labels, parts).sets.items()
+    }
 
 
 def _victims(release: Release, rows: int, coins: Randomness) -> Integers:
     """Return everybody, or a sample without replacement."""
-    alone = release.form == "ranges" and "weaker_claim" in release.manifest.parameters
+    alone = release.manifest.own_ranges
     most = min(MOST_VICTIMS, PAIRS // max(release.rows, 1)) if alone else MOST_VICTIMS
     return np.arange(rows) if rows <= most else np.sort(coins.permutation(rows)[:most])
 
@@ -250,9 +340,7 @@ HINT = "the original table, read as the publisher read it (its policy); `sfumato
 def require_same_people(release: Any, table: Table) -> None:
     """Raise unless columns, the number of people, values and published quasi values are the table's, as far as they are shown."""
     manifest = release.manifest
-    quasi, sensitive = ([str(one["name"]) for one in manifest.schema[role]] for role in ("quasi", "sensitive"))
-    if {*quasi} != {column.name for column in table.quasi} or sensitive != [*table.sensitive.domain.names]:
-        raise InputError("the release and the table do not have the same quasi and sensitive columns", hint=HINT)
+    _require_columns(release, table)
     fewer = manifest.parameters.get("suppression") or manifest.parameters.get("dummies")
     if release.rows > table.rows or (release.rows < table.rows and not fewer):
         raise InputError(f"the release is about {release.rows:,} people, and the table has {table.rows:,}", hint=HINT)
@@ -264,12 +352,19 @@ def require_same_people(release: Any, table: Table) -> None:
             raise InputError(
                 f"{differ:,} sensitive values are published another number of times than the table has them", hint=HINT
             )
-    if release.form in ("buckets", "randomized") and not fewer:
+    if release.shown_as.exact_quasi and not fewer:
         key = np.unique(quasi_keys(release.quasi, table), return_inverse=True)[1]
         many = np.bincount(key[: release.rows], minlength=int(key.max()) + 1)
         gone = int(np.maximum(np.bincount(key[release.rows :], minlength=len(many)) - many, 0).sum())
         if gone:
             raise InputError(f"the release has no row with the quasi values of {gone:,} people of the table", hint=HINT)
+
+
+def _require_columns(release: Any, table: Table) -> None:
+    """Raise unless release and table have the same columns."""
+    quasi, sensitive = ([str(one["name"]) for one in release.manifest.schema[role]] for role in ("quasi", "sensitive"))
+    if {*quasi} != {column.name for column in table.quasi} or sensitive != [*table.sensitive.domain.names]:
+        raise InputError("the release and the table do not have the same quasi and sensitive columns", hint=HINT)
 
 
 def require_outsiders(release: Any, outsiders: Table) -> None:

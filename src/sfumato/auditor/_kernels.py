@@ -13,7 +13,7 @@ def walk_people(
     mine_start: Any,
     theirs: Any,
     theirs_start: Any,
-    row_bucket: Any,
+    row_group: Any,
     truth: Any,
     start: Any,
     value: Any,
@@ -22,13 +22,13 @@ def walk_people(
 ) -> tuple[int, int, int]:
     """Return what a walk over equal quasi rows finds.
 
-    In turn: rows invented; rows lost; people whose value no fitting bucket shows, beyond those of the same quasi values who are
-    lost. `certain`, zero at first, becomes per entry of st how many people are certainly in its bucket with its value, because
+    In turn: rows invented; rows lost; people whose value no fitting group shows, beyond those of the same quasi values who are
+    lost. `certain`, zero at first, becomes per entry of st how many people are certainly in its group with its value, because
     all rows that fit them are there.
 
     `mine` are the published rows by quasi values, those of the k-th ones from mine_start[k] on; `theirs` are the rows of the
     table. `truth` is the code of each person of the table (−1: not published at all). Entries start[b] … of `value` describe
-    bucket b. `place` is −1 for every value.
+    group b. `place` is −1 for every value.
     """
     invented, lost, misplaced = 0, 0, 0
     for k in range(len(mine_start) - 1):
@@ -40,12 +40,12 @@ def walk_people(
             continue
         before, one_bucket, strangers = -1, True, 0
         for row in range(mine_start[k], mine_start[k + 1]):
-            bucket = row_bucket[mine[row]]
-            if bucket != before:  # a bucket says the same of all its rows: it is mostly looked up once
+            group = row_group[mine[row]]
+            if group != before:  # a group says the same of all its rows: it is mostly looked up once
                 one_bucket = one_bucket and before < 0
-                for entry in range(start[bucket], start[bucket + 1]):
+                for entry in range(start[group], start[group + 1]):
                     place[value[entry]] = entry
-                before = bucket
+                before = group
         for person in range(theirs_start[k], theirs_start[k + 1]):
             code = truth[theirs[person]]
             if code < 0 or place[code] < 0:
@@ -54,11 +54,11 @@ def walk_people(
                 certain[place[code]] += 1
         before = -1
         for row in range(mine_start[k], mine_start[k + 1]):
-            bucket = row_bucket[mine[row]]
-            if bucket != before:
-                for entry in range(start[bucket], start[bucket + 1]):
+            group = row_group[mine[row]]
+            if group != before:
+                for entry in range(start[group], start[group + 1]):
                     place[value[entry]] = -1
-                before = bucket
+                before = group
         if strangers > absent:
             misplaced += strangers - absent
     return invented, lost, misplaced

@@ -15,23 +15,25 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.arrays import Integers
-from sfumato.auditor.apart import audit_apart
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.claims import Case, program
 from sfumato.auditor.columns import audit_columns
+from sfumato.auditor.each import audit_each
 from sfumato.auditor.original import other_columns, unlike_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
+from sfumato.auditor.replay import replay_buckets, replay_ranges
 from sfumato.auditor.result import Audit
 from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, form_of
 from sfumato.release.coding import value_type
-from sfumato.release.consistent import is_cut
 from sfumato.release.files import Stored
+from sfumato.release.fragments import ST
 from sfumato.release.links import Links
 from sfumato.release.manifest import Manifest
+from sfumato.release.programs import program_of, refuses_by_bounds
 from sfumato.table.table import Table
 
 AUDITS: dict[str, Callable[[Case[Any]], Audit]] = {
@@ -43,6 +45,9 @@ AUDITS: dict[str, Callable[[Case[Any]], Audit]] = {
     "synthetic": audit_synthetic,
 }
 """The checks of each form."""
+
+REPLAYS: dict[str, Callable[[Audit, Case[Any]], Audit]] = {"buckets": replay_buckets, "ranges": replay_ranges}
+"""Where cuts can be replayed: what that adds to an audit."""
 
 
 def audit_release(release: Release, table: Table | None = None, **given: Any) -> Audit:
@@ -73,21 +78,31 @@ def audit_tables(
     that this one was not refused.
     """
     _require_use(manifest, table, links, outsiders)
-    found = list(problems)
+    faults = list(problems)
     comparable = table
     try:
-        release = read_tables(manifest, tables, found)
+        release = read_tables(manifest, tables, faults)
         if table is not None:
-            found += unlike_schema(manifest, table)
-            unlike = other_columns(manifest, tables, table)
-            found += unlike
+            faults += unlike_schema(manifest, table)
+            unlike = other_columns(manifest, in_own_types(release, tables), table)
+            faults += unlike
             comparable = None if unlike else table
         case = Case(release, comparable, parts, links, outsiders, draw)
-        one = AUDITS[manifest.form]
-        audit = audit_apart(case, one) if manifest.apart else one(case)
+        audit = audit_each(case, AUDITS[manifest.form])
+        if manifest.form in REPLAYS:
+            audit = REPLAYS[manifest.form](audit, case)
     except FormatError as error:
-        return Audit(claims=(), problems=(*found, error.message), with_table=table is not None)
-    return completed(audit, manifest, tables, table, found)
+        return Audit(claims=(), problems=(*faults, error.message), with_table=table is not None)
+    return completed(audit, manifest, in_own_types(release, tables), table, faults)
+
+
+def in_own_types(release: Release, tables: Mapping[str, pa.Table]) -> Mapping[str, pa.Table]:
+    """Return the tables with the values of each of several secrets by themselves, in place of those as text in one table."""
+    if len(release.each) == 1 or ST not in tables:
+        return tables
+    shown: Sequence[Any] = release.each
+    own = {f"{ST} of {name}": counts.domain.table for name, counts in zip(release.secrets, shown, strict=True)}
+    return {name: table for name, table in tables.items() if name != ST} | own
 
 
 def completed(
@@ -96,10 +111,10 @@ def completed(
     """Return the audit of a form with what is said of every release: warnings, the notice, and problems found before."""
     return replace(
         audit,
-        claims=tuple(replace(one, stronger=next_attack(one.adversary, manifest, manifest.rows)) for one in audit.claims),
+        claims=tuple(replace(claim, stronger=next_attack(claim.adversary, manifest, manifest.rows)) for claim in audit.claims),
         problems=(*problems, *audit.problems, *_several_rows(manifest, table)),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
-        notice=_notice(manifest),
+        notice=audit.notice or _notice(manifest),
         with_table=table is not None,
     )
 
@@ -121,13 +136,13 @@ def read_tables(manifest: Manifest, tables: Mapping[str, pa.Table], problems: li
 
 def _require_use(manifest: Manifest, table: Table | None, links: Links | None, outsiders: Any) -> None:
     """Raise an error where something is given that the audit of this form could not use."""
-    if outsiders is not None and not form_of(manifest).hides_presence:
+    if outsiders is not None and not manifest.shown_as.hides_presence:
         raise InputError(
             f"outsiders: a release of the form {manifest.form!r} says nothing about presence",
             hint="leave them out; only columns and views do",
         )
-    if links is not None and (manifest.form != "ranges" or "weaker_claim" not in manifest.parameters or table is None):
-        raise FormatError("links belong to a release whose records have ranges of their own, and to its table")
+    if links is not None and (not manifest.own_ranges or table is None):
+        raise FormatError("links need a release whose records have ranges of their own, and its table")
 
 
 def _several_rows(manifest: Manifest, table: Table | None) -> list[str]:
@@ -145,7 +160,7 @@ def _warnings(manifest: Manifest) -> list[str]:
         warnings.append("the release was made with a seed: whoever learns the seed can undo it; do not hand it out")
     if manifest.parameters.get("one_row_per_person") is False:
         warnings.append("one person may have several rows: the bound is about a row, not about a person")
-    if len(manifest.schema.get("sensitive", ())) > 1 and not manifest.apart:
+    if len(manifest.schema["sensitive"]) > len(manifest.secrets):
         warnings.append(
             "several sensitive columns were bounded as combinations: the belief in a single part can be larger than the "
             "bound of every combination it occurs in"
@@ -154,8 +169,8 @@ def _warnings(manifest: Manifest) -> list[str]:
 
 
 def _notice(manifest: Manifest) -> str:
-    """Return whose word it is how people were put together, or how coins were drawn."""
-    basis = "" if manifest.basis is None else f", which says that people were put together on the basis {manifest.basis!r}"
+    """Return which program it rests on how records were grouped, or how coins were drawn."""
+    basis = "" if manifest.basis is None else f", which says that records were grouped on the basis {manifest.basis!r}"
     return f"made by {program(manifest)}{basis}; the tables cannot show how it was made"
 
 
@@ -170,15 +185,15 @@ _UNSEEN = ("Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp")
 def skeletons(text: str) -> tuple[str, str]:
     """Return what is left of a text without case, blanks, accents and scripts, and the same with digits taken for letters."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text)).translate(_CAPITALS)
-    kept = "".join(one for one in plain if unicodedata.category(one) not in _UNSEEN)
+    kept = "".join(letter for letter in plain if unicodedata.category(letter) not in _UNSEEN)
     return kept.casefold().translate(_SMALL), kept.translate(_DIGITS).casefold().translate(_SMALL)
 
 
 def look_alikes(texts: Iterable[str]) -> int:
     """Return how many of these texts look like another one of them."""
     marks = {text: skeletons(text) for text in texts}
-    times = [Counter(found[k] for found in marks.values()) for k in (0, 1)]
-    return sum(any(times[k][found[k]] > 1 for k in (0, 1)) for found in marks.values())
+    times = [Counter(mark[k] for mark in marks.values()) for k in (0, 1)]
+    return sum(any(times[k][mark[k]] > 1 for k in (0, 1)) for mark in marks.values())
 
 
 def look_alike_warnings(tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
@@ -206,6 +221,8 @@ TINY = 9
 ENGINEER = ("minimality", "an engineer, who reruns the program")
 LEARNER = ("statistician", "somebody who learns from the release how columns go together")
 KINDS = ("nb", "somebody who learns from the release what kinds of people have")
+ROWS = ("number-of-rows", "somebody who knows how many rows everybody has, also inside a band")
+NUMBERS = ("number-of-values", "somebody who knows how many values everybody has")
 LISTED = ("presence --outsiders FILE", "somebody with a list of the population")
 
 
@@ -213,6 +230,8 @@ def next_attack(adversary: str, manifest: Manifest, people: int) -> tuple[str, s
     """Return what to give `sfumato attack --attack`, and who does it: the first stronger one who can do anything here."""
     if adversary == "stranger":
         return LISTED
+    if manifest.bundled:
+        return NUMBERS if manifest.alike in (None, "number") else ROWS
     if adversary == "reader" and _can_be_rerun(manifest, people):
         return ENGINEER
     return LEARNER if _shows_who_is_where(manifest) else KINDS
@@ -220,20 +239,21 @@ def next_attack(adversary: str, manifest: Manifest, people: int) -> tuple[str, s
 
 def _can_be_rerun(manifest: Manifest, people: int) -> bool:
     """Return whether an engineer has more than a reader to go by, in a way that can be computed."""
-    if manifest.basis in (None, "noisy") or manifest.form == "views":
+    basis = manifest.rests_on
+    if not basis.by_histograms or manifest.shown_as.by_matchings:
         return False
-    return people <= TINY or manifest.basis in ("blind", "safe", "soft", "matched") or _cut(manifest)
+    return people <= TINY or "engineer" in basis.proves or (basis.values_decide and _cut(manifest))
 
 
 def _cut(manifest: Manifest) -> bool:
-    """Return whether the values of sides decided cuts that can be made again."""
-    method = manifest.method
-    plain = method.get("constraint", "bounds") == "bounds" and method.get("partition") != "relaxed"
-    return manifest.basis == "tight" and is_cut(manifest) and plain
+    """Return whether groups come from cuts that can be made again, since bounds alone refuse them."""
+    program = program_of(manifest.method)
+    return program is not None and program.cuts and refuses_by_bounds(manifest.method)
 
 
 def _shows_who_is_where(manifest: Manifest) -> bool:
     """Return whether everybody is in one group that the release shows, or has a published value of her own."""
-    if manifest.form in ("buckets", "randomized"):
+    if manifest.shown_as.exact_quasi:
         return True
-    return manifest.form == "ranges" and is_cut(manifest)
+    program = program_of(manifest.method)
+    return manifest.shown_as.as_ranges and program is not None and program.cuts

@@ -9,9 +9,9 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, taken
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.claims import Bounds, Case, Histograms, Shown, judge, open_values, structure
-from sfumato.auditor.noisy import Walk as NoisyWalk
-from sfumato.auditor.noisy import audit_noisy
+from sfumato.auditor.claims import AnyCounts, AuditedBounds, Case, ShownCounts, judge, open_values, structure
+from sfumato.auditor.held import audit_held, homes, mixed_bands
+from sfumato.auditor.noisy import WalkNoisy, audit_noisy
 from sfumato.auditor.original import quasi_numbers, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
@@ -20,7 +20,7 @@ from sfumato.table.coding import dealt
 from sfumato.table.table import Table
 
 
-class Walked(NamedTuple):
+class BucketWalk(NamedTuple):
     """What a walk over equal quasi rows finds, as `walk_people` says; `crowded` entries of st count fewer than are certain."""
 
     invented: int
@@ -29,10 +29,12 @@ class Walked(NamedTuple):
     crowded: int
 
 
-Walk = Callable[[Table], Walked]
+WalkTable = Callable[[Table], BucketWalk]
 
 
-def audit_buckets(case: Case[BucketsRelease], beyond: tuple[Shown, Walk] | None = None, noisy: NoisyWalk | None = None) -> Audit:
+def audit_buckets(
+    case: Case[BucketsRelease], beyond: tuple[AnyCounts, WalkTable] | None = None, noisy: WalkNoisy | None = None
+) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
 
     `beyond` is what `st` shows, and who compares people with those of the table; `noisy` does where counts have noise. They are
@@ -41,13 +43,15 @@ def audit_buckets(case: Case[BucketsRelease], beyond: tuple[Shown, Walk] | None 
     release, manifest = case.release, case.manifest
     if release.noisy:
         return audit_noisy(case, noisy)
+    if release.held is not None:
+        return audit_held(case, histograms_of(release), mixed_bands(release), homes(release, case.table), "st")
     shown, walk = beyond or _in_memory(release)
-    bounds = Bounds.of(case, shown)
+    bounds = AuditedBounds.of(case, shown)
     problems = structure(manifest, shown, bounds, "st")
     if manifest.parameters.get("suppression") and not _may_suppress(manifest):
-        problems.append("the manifest speaks of suppressed people, which its method does not have")
+        problems.append("the manifest states suppressed people, whom its method does not have")
     if shown.decoys and shown.largest > 1:
-        problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
+        problems.append("with decoys a value must occur at most once in a group; here some occur more often")
     lost = 0
     if case.table is not None:
         differences, lost = _compare(release, shown, case.table, walk(case.table))
@@ -66,14 +70,26 @@ def _may_suppress(manifest: Manifest) -> bool:
     return bool(manifest.parameters.get("suppression")) and manifest.method.get("suppress") is True
 
 
-def _in_memory(release: BucketsRelease) -> tuple[Histograms, Walk]:
-    shown = Histograms(
-        release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told
+def histograms_of(release: BucketsRelease) -> ShownCounts:
+    """Return what `st` shows."""
+    return ShownCounts(
+        release.st_group,
+        release.st_value,
+        release.st_count,
+        release.sizes,
+        release.domain,
+        release.decoys,
+        release.account,
+        release.held,
     )
+
+
+def _in_memory(release: BucketsRelease) -> tuple[ShownCounts, WalkTable]:
+    shown = histograms_of(release)
     return shown, lambda table: _walk_rows(release, shown, table)
 
 
-def _walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
+def _walk_rows(release: BucketsRelease, shown: ShownCounts, table: Table) -> BucketWalk:
     """Return how the published people differ from those of the table."""
     ours, theirs, many = quasi_numbers(release.quasi, table)
     mine = dealt(ours, many)
@@ -81,22 +97,22 @@ def _walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walk
     people = dealt(theirs, many)
     del theirs
     truth = taken(true_codes(shown.labels, table), table.sensitive.codes)
-    invented, lost, misplaced, certain = walk_dealt(mine, people, release.bucket, truth, shown)
-    return Walked(invented, lost, misplaced, int((certain > shown.count).sum()))
+    invented, lost, misplaced, certain = walk_dealt(mine, people, release.group, truth, shown)
+    return BucketWalk(invented, lost, misplaced, int((certain > shown.count).sum()))
 
 
 def walk_dealt(
-    mine: tuple[Array, Integers], people: tuple[Array, Integers], bucket: Array, truth: Array, shown: Histograms
+    mine: tuple[Array, Integers], people: tuple[Array, Integers], group: Array, truth: Array, shown: ShownCounts
 ) -> tuple[int, int, int, Integers]:
     """Return what `walk_people` says of published rows and people of the table who are dealt by equal quasi values."""
     place, certain = np.full(len(shown.labels), -1, np.int64), np.zeros(len(shown.value), np.int64)
     invented, lost, misplaced = walk_people(
-        *mine, *people, bucket, truth, shown.start.astype(np.int64), shown.value, place, certain
+        *mine, *people, group, truth, shown.start.astype(np.int64), shown.value, place, certain
     )
     return invented, lost, misplaced, certain
 
 
-def _compare(release: BucketsRelease, shown: Shown, table: Table, walked: Walked) -> tuple[list[str], int]:
+def _compare(release: BucketsRelease, shown: AnyCounts, table: Table, walked: BucketWalk) -> tuple[list[str], int]:
     """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
     invented, lost, misplaced, crowded = walked
     suppressed = lost if _may_suppress(release.manifest) else 0
@@ -106,13 +122,13 @@ def _compare(release: BucketsRelease, shown: Shown, table: Table, walked: Walked
     if lost > suppressed:
         problems.append(f"{lost} rows of the table are not published")
     if misplaced:
-        problems.append(f"{misplaced} people have a sensitive value that no bucket with their quasi values shows")
+        problems.append(f"{misplaced} people have a sensitive value that no group with their quasi values shows")
     if crowded:
-        problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
+        problems.append(f"{crowded} counts of st are smaller than the number of people who are in the group with that value")
     return problems + wrong_totals(shown, table, suppressed), suppressed
 
 
-def _stronger(shown: Shown) -> dict[str, Finding]:
-    """Return what adversaries beyond the claims would reach: who knows bucket mates, who asks for parts of a compound value."""
-    alone = Finding("share of real values among those that remain when all bucket mates are known", 1.0 / (1 + shown.decoys))
-    return shown.stronger("bucket") | {"insider who knows everybody else in the bucket": alone}
+def _stronger(shown: AnyCounts) -> dict[str, Finding]:
+    """Return what adversaries beyond the claims would reach: who knows group mates, who asks for parts of a compound value."""
+    alone = Finding("share of real values among those that remain when all group mates are known", 1.0 / (1 + shown.decoys))
+    return shown.stronger("group") | {"insider who knows everybody else in the group": alone}

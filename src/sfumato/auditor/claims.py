@@ -13,11 +13,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from sfumato.arrays import Floats, Integers, Small
-from sfumato.auditor.bounds import Parts, Sets, UnknownModel, bounds_of, sets_of
+from sfumato.auditor.bounds import Parts, SetBounds, UnknownModel, bounds_of, sets_of
 from sfumato.auditor.result import ClaimResult, Finding, nearest_first
 from sfumato.errors import FormatError, SfumatoError
 from sfumato.exact import percent
 from sfumato.release.base import Release
+from sfumato.release.held import Held
 from sfumato.release.links import Links
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.table.column import Domain
@@ -54,17 +55,6 @@ class Case(Generic[Form_co]):
         return self.release.manifest
 
 
-HOLDS_AGAINST: dict[str, tuple[str, ...]] = {
-    "blind": ("reader", "engineer"),
-    "safe": ("reader", "engineer"),
-    "soft": ("reader", "engineer"),
-    "matched": ("reader", "engineer"),
-    "tight": ("reader",),
-    "annealed": ("reader",),
-    "paper": (),
-}
-"""By the basis on which people were put together, the adversaries against whom a group's histogram bounds belief."""
-
 _ARTICLE = {"reader": "a", "engineer": "an"}
 
 DROPPED = "people were left out because a value is missing, and that such a person is not published tells something of her"
@@ -73,15 +63,15 @@ UNKNOWN_SHARES = "the bounds depend on the table's shares, which this release do
 
 
 @dataclass(frozen=True)
-class Bounds:
+class AuditedBounds:
     """The bound of each value, None where it is not known, and then `why`; and of each set its values and its bound."""
 
     known: Mapping[str, Fraction] | None
     why: str = ""
-    sets: Sets = field(default_factory=dict)
+    sets: SetBounds = field(default_factory=dict)
 
     @classmethod
-    def of(cls, case: Case[Release], shown: Shown) -> Bounds:
+    def of(cls, case: Case[Release], shown: AnyCounts) -> AuditedBounds:
         """Return the bounds that the requirement gives, from the table's counts, else from the tables where they show them."""
         public, counts = case.manifest.parameters, None
         if case.table is not None:
@@ -97,7 +87,7 @@ class Bounds:
         counts: Mapping[str, int | Fraction] | None,
         labels: tuple[str, ...],
         parts: Parts | None = None,
-    ) -> Bounds:
+    ) -> AuditedBounds:
         """Return the bounds that the requirement gives to these values; `parts` are those of values of several columns."""
         try:
             known = bounds_of(manifest.requirement, counts, list(labels))
@@ -135,12 +125,12 @@ class _Worst:
         return nearest_first(self.belief, self.bound), -self.place
 
 
-def judge(claim: Claim, case: Case[Release], shown: Shown, bounds: Bounds) -> ClaimResult:
+def judge(claim: Claim, case: Case[Release], shown: AnyCounts, bounds: AuditedBounds) -> ClaimResult:
     """Judge one claim: in every group the share of every value, and of every set, is at most its bound, in integers.
 
     A person's belief is the largest over the groups that fit her, so the worst group decides ([F' §3.1]). With decoys a value
     that may be a decoy belongs to one person of the group at most, which is the belief counted here. After soft cuts an engineer
-    believes in a value with count / (1 + (size − 1)·told) at most, where a reader believes count / size.
+    believes in a value with count / (1 + (size − 1)·account) at most, where a reader believes count / size.
     """
     fault = unfounded(claim, case)
     if fault:
@@ -148,8 +138,8 @@ def judge(claim: Claim, case: Case[Release], shown: Shown, bounds: Bounds) -> Cl
     if not shown.largest:
         return ClaimResult(claim, False, note="the release shows no sensitive value")
     worst, reader, nearest = _worst(shown, bounds), None, None
-    if claim.adversary == "engineer" and shown.told is not None:
-        reader, nearest, worst = worst.belief, worst.value, _worst(shown, bounds, told=True)
+    if claim.adversary == "engineer" and shown.account is not None:
+        reader, nearest, worst = worst.belief, worst.value, _worst(shown, bounds, accounts=True)
     if bounds.known is None:
         return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why, reader, nearest)
     note = unseen(case.manifest) if claim.adversary == "engineer" else ""
@@ -161,20 +151,20 @@ def unfounded(claim: Claim, case: Case[Release]) -> str:
 
     That follows from the basis, the form and what the manifest states, never from which method it names.
     """
-    manifest = case.manifest
+    manifest, basis = case.manifest, case.manifest.rests_on
     if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
         return "this form cannot support such a claim"
     if misworded(claim, case.release):
         return misworded(claim, case.release)
-    if manifest.basis == "soft" and getattr(case.release, "told", None) is None:
-        return "a release of soft cuts has to show what every group told"
-    if manifest.basis not in HOLDS_AGAINST:
-        return "the basis on which people were put together is not one that this audit knows"
+    if basis.keeps_accounts and case.release.account is None:
+        return "a release of soft cuts has to show the account of every group"
+    if not basis.by_histograms:
+        return "the basis on which records were grouped is not one that this audit knows"
     if case.dropped and claim.adversary == "engineer":
         return DROPPED
     left_out = manifest.parameters.get("suppression") or manifest.method.get("suppress") is True
-    engineered = manifest.form != "views" and not left_out
-    if claim.adversary not in HOLDS_AGAINST[manifest.basis] or (claim.adversary == "engineer" and not engineered):
+    engineered = not manifest.shown_as.by_matchings and not left_out
+    if claim.adversary not in basis.proves or (claim.adversary == "engineer" and not engineered):
         return f"a release of this form and basis is not known to hold against {_ARTICLE[claim.adversary]} {claim.adversary}"
     return ""
 
@@ -189,8 +179,13 @@ def misworded(claim: Claim, release: Release) -> str:
 
 
 def unseen(manifest: Manifest) -> str:
-    """Return what the tables cannot show, and whose word it is."""
-    return f"that people were put together as the basis says cannot be seen in the tables: it is the word of {program(manifest)}"
+    """Return what the tables cannot verify, and what it rests on."""
+    return f"that records were grouped as the basis says: {unverified(manifest)}"
+
+
+def unverified(manifest: Manifest) -> str:
+    """Return that the tables cannot verify what was just said, and which program it rests on."""
+    return f"the tables cannot verify this; it rests on {program(manifest)}"
 
 
 def program(manifest: Manifest) -> str:
@@ -198,16 +193,17 @@ def program(manifest: Manifest) -> str:
     return f"the method {manifest.method.get('name')!r} of the package {manifest.method.get('package', 'sfumato')!r}"
 
 
-def _worst(shown: Shown, bounds: Bounds, *, told: bool = False) -> _Worst:
+def _worst(shown: AnyCounts, bounds: AuditedBounds, *, accounts: bool = False) -> _Worst:
     """Return the belief that uses the largest share of its bound (the largest belief where no bounds are known).
 
-    With what groups `told`, in thousandths, belief is 1000·count / (1000 + (size − 1)·told): the size of a group shrinks.
+    With `accounts`, in thousandths, belief is 1000·count / (1000 + (size − 1)·account): the size of a group shrinks.
     """
-    return max((_worst_of(some, bounds, some.told if told else None) for some in shown.pieces()), key=lambda one: one.nearness)
+    by_piece = (_worst_of(some, bounds, some.account if accounts else None) for some in shown.pieces())
+    return max(by_piece, key=lambda worst: worst.nearness)
 
 
-def _worst_of(shown: Histograms, bounds: Bounds, told: Integers | None) -> _Worst:
-    unit, sizes = (1, shown.sizes) if told is None else (1000, 1000 + (shown.sizes - 1) * told)
+def _worst_of(shown: ShownCounts, bounds: AuditedBounds, account: Integers | None) -> _Worst:
+    unit, sizes = (1, shown.sizes) if account is None else (1000, 1000 + (shown.sizes - 1) * account)
     labels = [*shown.labels, *(set_label(name) for name in bounds.sets)]
     limits = [Fraction(1) if bounds.known is None else bounds.known[label] for label in shown.labels]
     limits += [bound for _, bound in bounds.sets.values()]
@@ -227,7 +223,7 @@ def _worst_of(shown: Histograms, bounds: Bounds, told: Integers | None) -> _Wors
     for k in fresh[_foremost(unit * count[fresh] / size[fresh], limits, value[fresh])]:
         belief = min(Fraction(unit * int(count[k]), int(size[k])), Fraction(1))  # the figure of a value without a cap may be more
         candidates.append(_Worst(belief, labels[value[k]], limits[value[k]], int(value[k])))
-    return max(candidates, key=lambda one: one.nearness)
+    return max(candidates, key=lambda worst: worst.nearness)
 
 
 def _foremost(belief: Floats, limits: list[Fraction], value: Integers) -> Integers:
@@ -248,29 +244,31 @@ def set_label(name: str) -> str:
     return f"any of {name}"
 
 
-def with_sets(shown: Histograms, sets: list[tuple[str, ...]]) -> tuple[Integers, Integers, Integers]:
+def with_sets(shown: ShownCounts, sets: list[tuple[str, ...]]) -> tuple[Integers, Integers, Integers]:
     """Return value, count and group of every entry, and after the values, as further ones, how often groups show each set."""
     number = {label: k for k, label in enumerate(shown.labels)}
-    found = [(shown.value.astype(np.int64), shown.count, shown.group.astype(np.int64))]
+    entries = [(shown.value.astype(np.int64), shown.count, shown.group.astype(np.int64))]
+    if shown.held is not None:
+        held, sets = shown.held, []
+        entries.append((held.set_place.astype(np.int64) + len(shown.labels), held.set_count, held.set_group.astype(np.int64)))
     for place, values in enumerate(sets, len(shown.labels)):
         member = np.zeros(len(shown.labels), bool)
         member[[number[value] for value in values]] = True
         inside = member[shown.value]
         count = np.bincount(shown.group[inside], weights=shown.count[inside], minlength=len(shown.sizes)).astype(np.int64)
         group = np.flatnonzero(count)
-        found.append((np.full(len(group), place), count[group], group))
-    value, count, group = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        entries.append((np.full(len(group), place), count[group], group))
+    value, count, group = (np.concatenate(parts) for parts in zip(*entries, strict=True))
     return value, count, group
 
 
-def structure(manifest: Manifest, shown: Shown, bounds: Bounds, source: str) -> list[str]:
+def structure(manifest: Manifest, shown: AnyCounts, bounds: AuditedBounds, source: str) -> list[str]:
     """Return what does not fit together in the manifest and the table `source`: numbers, statements, values, bounds."""
     problems = []
-    noun = "buckets" if manifest.form == "buckets" else "groups"
-    if manifest.parameters.get(noun) != len(shown.sizes):
-        problems.append(f"{len(shown.sizes)} {noun}, the manifest says {manifest.parameters.get(noun)}")
+    if manifest.parameters.get("groups") != len(shown.sizes):
+        problems.append(f"{len(shown.sizes)} groups, the manifest says {manifest.parameters.get('groups')}")
     if len(set(shown.labels)) < len(shown.labels):
-        problems.append(f"{source} shows two different values that are written alike, so that each hides behind the other")
+        problems.append(f"{source} shows two different values that are spelled alike, so that a reader cannot distinguish them")
     if not manifest.claims and "weaker_claim" not in manifest.parameters:
         problems.append("the manifest makes no claim")
     if manifest.values is not None and (shown.decoys or manifest.parameters.get("suppression")):
@@ -278,7 +276,7 @@ def structure(manifest: Manifest, shown: Shown, bounds: Bounds, source: str) -> 
     return problems + _listed_values(manifest, shown, bounds, source)
 
 
-def _listed_values(manifest: Manifest, shown: Shown, bounds: Bounds, source: str) -> list[str]:
+def _listed_values(manifest: Manifest, shown: AnyCounts, bounds: AuditedBounds, source: str) -> list[str]:
     """Return where the manifest's bounds and counts do not follow from its requirement and from the table `source`."""
     if manifest.values is None:
         return []
@@ -299,33 +297,43 @@ def _listed_values(manifest: Manifest, shown: Shown, bounds: Bounds, source: str
     return problems + _listed_sets(manifest, shown, bounds)
 
 
-def _listed_sets(manifest: Manifest, shown: Shown, bounds: Bounds) -> list[str]:
+def _listed_sets(manifest: Manifest, shown: AnyCounts, bounds: AuditedBounds) -> list[str]:
     """Return that the manifest's list of sets does not follow from its requirement and the counts; nothing where it does."""
     follows = [
-        {"set": name, "count": sum(shown.totals[value] for value in values), "bound": str(bound)}
-        for name, (values, bound) in bounds.sets.items()
+        {"set": name, "count": count, "bound": str(bound)}
+        for (name, (_, bound)), count in zip(bounds.sets.items(), set_totals(shown, bounds), strict=True)
     ]
     if [dict(entry) for entry in manifest.sets] == follows or bounds.known is None:
         return []
     return ["the manifest's sets, their counts or bounds do not follow from the requirement and the tables"]
 
 
-def open_values(counts: Mapping[str, int], bounds: Bounds) -> list[str]:
-    """Return how many people have a value that the requirement leaves open, in a sentence; nothing if nobody has."""
+def set_totals(shown: AnyCounts, bounds: AuditedBounds) -> list[int]:
+    """Return how many people have one of the values of each set."""
+    if shown.held is not None:
+        return [int(one) for one in shown.held.set_totals(len(bounds.sets))]
+    return [sum(shown.totals[value] for value in values) for values, _ in bounds.sets.values()]
+
+
+def open_values(counts: Mapping[str, Any], bounds: AuditedBounds, *, what: str = "people have") -> list[str]:
+    """Return how many people have a value that the requirement leaves open, in a sentence; nothing if nobody has.
+
+    `counts` are those of the people, or the declared ones; of people with several values, of `what` they have.
+    """
     held = {value for values, bound in bounds.sets.values() if bound < 1 for value in values}
     free = [label for label in counts if bounds.known is not None and bounds.known.get(label) == 1 and label not in held]
     if not free:
         return []
     share = Fraction(sum(counts[label] for label in free), sum(counts.values()))
-    return [f"{percent(share)} of people have a value without a bound ({len(free)} values), which may be shown openly"]
+    return [f"{percent(share)} of {what} a value without a bound ({len(free)} values), which may be shown openly"]
 
 
 @dataclass(frozen=True, eq=False)
-class Histograms:
+class ShownCounts:
     """How often each group shows each sensitive value: entries sorted by group, then by value.
 
-    With decoys every group shows so many more values than it has people. `told` is the account of each group where cuts were
-    soft, in thousandths.
+    With decoys every group shows so many more values than it has people. `account` is the account of each group where cuts were
+    soft, in thousandths, and `held` what else is shown of people who may have several values.
     """
 
     group: Small
@@ -334,7 +342,8 @@ class Histograms:
     sizes: Integers
     domain: Domain
     decoys: int = 0
-    told: Integers | None = None
+    account: Integers | None = None
+    held: Held | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -353,7 +362,9 @@ class Histograms:
 
     @cached_property
     def shown(self) -> Integers:
-        """Number of sensitive values shown in each group."""
+        """Number of sensitive values shown in each group, where everybody has one; else of people."""
+        if self.held is not None:
+            return self.sizes
         return np.bincount(self.group, weights=self.count, minlength=len(self.sizes)).astype(np.int64)
 
     @cached_property
@@ -372,7 +383,7 @@ class Histograms:
         """How often a group shows a value at most; 0 where none is shown."""
         return int(self.count.max(initial=0))
 
-    def pieces(self) -> tuple[Histograms, ...]:
+    def pieces(self) -> tuple[ShownCounts, ...]:
         """Return all groups, some after others."""
         return (self,)
 
@@ -381,9 +392,10 @@ class Histograms:
         """The mean over published people of the share of their true value in their own group; None where nobody is published.
 
         That is the belief (posterior) of a reader who knows which row is hers; one who sees several rows that fit believes less.
-        Of the values shown with decoys, as many as there are people are taken as real, each as likely as the next.
+        Of the values shown with decoys, as many as there are people are taken as real, each as likely as the next. Where people
+        have several values, it is the mean over these.
         """
-        return _exposure(self.squares(), self.people)
+        return _exposure(self.squares(), self.people if self.held is None else int(self.count.sum()))
 
     def squares(self) -> dict[tuple[int, int], int]:
         """Return for groups of so many people, who show so many values, the sum of their squared counts."""
@@ -417,14 +429,15 @@ class Histograms:
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class ChunkedCounts:
     """Histograms of so many groups that they are looked at some at a time: `pieces` gives whole groups, one run after another."""
 
     sizes: Integers
     domain: Domain
-    pieces: Callable[[], Iterable[Histograms]]
+    pieces: Callable[[], Iterable[ShownCounts]]
     decoys: int = 0
-    told: Integers | None = None
+    account: Integers | None = None
+    held: Held | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -455,15 +468,15 @@ class Pieces:
 
     @property
     def exposure(self) -> float | None:
-        """See `Histograms.exposure`."""
+        """See `ShownCounts.exposure`."""
         return _exposure(self._sums[2], int(self.sizes.sum()))
 
     def stronger(self, noun: str) -> dict[str, Finding]:
-        """See `Histograms.stronger`."""
+        """See `ShownCounts.stronger`."""
         return _stronger(self._sums[3], noun)
 
 
-Shown = Histograms | Pieces
+AnyCounts = ShownCounts | ChunkedCounts
 
 
 def _exposure(squares: Mapping[tuple[int, int], int], people: int) -> float | None:

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers
-from sfumato.auditor.claims import Bounds, Case, judge
+from sfumato.auditor.claims import AuditedBounds, Case, judge
 from sfumato.auditor.covered import ShownTable
-from sfumato.auditor.fragments import Fragments, audit_fragments
-from sfumato.auditor.original import Batches, Counted, true_codes
+from sfumato.auditor.fragments import FragmentsAudit, audit_fragments
+from sfumato.auditor.original import Batches, PeopleCounts, true_codes
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.release.coding import people_codes
 from sfumato.release.columns import ColumnsRelease
-from sfumato.release.covering import Part
+from sfumato.release.covering import ShownPart
 from sfumato.release.fragments import ST, auxiliary_names
 from sfumato.release.manifest import Claim
 from sfumato.table.table import Table
@@ -28,11 +28,11 @@ def audit_columns(case: Case[ColumnsRelease], people: Batches | None = None) -> 
 
     `people` are those of the table where its rows are not in memory.
     """
-    return audit_fragments(Columns(case), people)
+    return audit_fragments(ColumnsAudit(case), people)
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(Fragments[ColumnsRelease]):
+class ColumnsAudit(FragmentsAudit[ColumnsRelease]):
     """In one group every combination of its values is present with probability people / combinations ([AMB, Theorem 1]).
 
     Whoever is in it has a value with its share of the group ([AMB, Theorem 2]).
@@ -47,7 +47,7 @@ class Columns(Fragments[ColumnsRelease]):
         sizes = self.release.sizes.tolist()
         return [Fraction(size, cells) if size < cells else Fraction(1) for size, cells in zip(sizes, room, strict=True)]
 
-    def judge_values(self, claim: Claim, bounds: Bounds) -> ClaimResult:
+    def judge_values(self, claim: Claim, bounds: AuditedBounds) -> ClaimResult:
         """Judge by the worst group: a reader whom several groups fit faces a mixture of them, which keeps the bound too."""
         return judge(claim, self.case, self.histograms, bounds)
 
@@ -66,9 +66,9 @@ class Columns(Fragments[ColumnsRelease]):
         release = self.release
         names = auxiliary_names([column.name for column in release.columns])
         tables = [ShownTable(name, part, None) for name, part in zip(names, release.cover.parts, strict=True)]
-        return [*tables, ShownTable(ST, Part(len(release.domain), release.st_start, release.st_value), release.st_count)]
+        return [*tables, ShownTable(ST, ShownPart(len(release.domain), release.st_start, release.st_value), release.st_count)]
 
-    def people(self, table: Table, some: Counted | None = None) -> Integers:
+    def people(self, table: Table, some: PeopleCounts | None = None) -> Integers:
         """Return everybody's codes in every column, or those of some people, and the sensitive value."""
         names, codes = [column.name for column in table.quasi], []
         for column in self.release.columns:

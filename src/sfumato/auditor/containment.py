@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Integers, Unsigned
+from sfumato.arrays import Array, Integers, Unsigned
 from sfumato.auditor._group_kernels import walk_fits
-from sfumato.auditor.claims import Histograms
-from sfumato.auditor.original import Batches, Counted, true_codes, true_values
+from sfumato.auditor.claims import ShownCounts
+from sfumato.auditor.original import Batches, PeopleCounts, true_codes, true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
 
@@ -33,7 +34,7 @@ class Contained:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class DistinctPeople:
     """The different people of the table: positions per column as rows of the bit tables, true value, and how many they are."""
 
     words: Integers
@@ -56,7 +57,7 @@ class Fits(NamedTuple):
     inside: Integers
 
 
-def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table, batches: Batches | None = None) -> Contained:
+def contain(shown: ShownCounts, boxes: tuple[Box, ...], table: Table, batches: Batches | None = None) -> Contained:
     """Compare the published groups with the table they come from, by containment: a group fits who lies in all its ranges.
 
     `batches` are the people of the table where they are not in memory.
@@ -97,10 +98,10 @@ def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table, batches: Ba
     return Contained(problems, beliefs / measured_people, worst, groups / measured_people, int(measured_people))
 
 
-def some(people: People, rows: Integers) -> People:
+def some(people: DistinctPeople, rows: Integers) -> DistinctPeople:
     """Return some of the people, in the order of all."""
     rows = np.sort(rows)
-    return People(people.words[rows], people.positions, people.codes[rows], people.truth[rows], people.weight[rows])
+    return DistinctPeople(people.words[rows], people.positions, people.codes[rows], people.truth[rows], people.weight[rows])
 
 
 def _scattered(many: int) -> Integers:
@@ -110,7 +111,7 @@ def _scattered(many: int) -> Integers:
     return np.argsort(word ^ (word >> np.uint64(27)), kind="stable").astype(np.int64)
 
 
-def _totals(shown: Histograms, table: Table) -> list[str]:
+def _totals(shown: ShownCounts, table: Table) -> list[str]:
     problems = []
     if shown.people != table.rows:
         lost = table.rows - shown.people
@@ -133,7 +134,7 @@ def _foreign(boxes: tuple[Box, ...], table: Table) -> list[str]:
     return problems
 
 
-def distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> People:
+def distinct_people(shown: ShownCounts, boxes: tuple[Box, ...], table: Table) -> DistinctPeople:
     """Return the different people of the table by quasi values and true value, sorted by both."""
     truth = true_values(shown.labels, table)
     key = table.quasi_ids() * (len(shown.labels) + 1) + truth + 1
@@ -142,20 +143,20 @@ def distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> 
     return people_of(boxes, table, codes, truth[first], times.astype(np.int64))
 
 
-def _counted_people(boxes: tuple[Box, ...], table: Table, part: Counted, truth: Integers) -> People:
+def _counted_people(boxes: tuple[Box, ...], table: Table, part: PeopleCounts, truth: Integers) -> DistinctPeople:
     names = [column.name for column in table.quasi]
     codes = np.stack([part.codes[names.index(box.name)] for box in boxes], axis=1).astype(np.int64)
     return people_of(boxes, table, codes, truth[part.secret], part.weight)
 
 
-def people_of(boxes: tuple[Box, ...], table: Table, codes: Integers, truth: Integers, weight: Integers) -> People:
+def people_of(boxes: tuple[Box, ...], table: Table, codes: Integers, truth: Integers, weight: Integers) -> DistinctPeople:
     """Return people with these codes of the table, [people × columns], these true values, and these numbers of them."""
     positions = tuple(box.positions(table.column(box.name).dictionary()) for box in boxes)
     offset = np.concatenate(([0], np.cumsum([len(places) for places in positions])[:-1]))
-    return People(codes + offset, positions, codes, truth, weight)
+    return DistinctPeople(codes + offset, positions, codes, truth, weight)
 
 
-def bit_rows(boxes: tuple[Box, ...], people: People, offset: int, width: int) -> Unsigned:
+def bit_rows(boxes: tuple[Box, ...], people: DistinctPeople, offset: int, width: int) -> Unsigned:
     """Return a row of bits per column and value of people: which of the groups from `offset` on hold it."""
     wanted = [(box, int(place)) for box, places in zip(boxes, people.positions, strict=True) for place in places]
     held = np.zeros((len(wanted), -(-width // 64) * 64), np.uint8)
@@ -164,7 +165,7 @@ def bit_rows(boxes: tuple[Box, ...], people: People, offset: int, width: int) ->
     return np.packbits(held, axis=1, bitorder="little").view(np.uint64)
 
 
-def _walk(shown: Histograms, boxes: tuple[Box, ...], people: People, *, enough: bool) -> Fits:
+def _walk(shown: ShownCounts, boxes: tuple[Box, ...], people: DistinctPeople, *, enough: bool) -> Fits:
     """Return what the groups that fit each person show; groups are taken in blocks, so that memory stays small."""
     many, groups = len(people.truth), len(shown.sizes)
     nobody = np.zeros(many, np.int64)
@@ -178,17 +179,38 @@ def _walk(shown: Histograms, boxes: tuple[Box, ...], people: People, *, enough: 
     return fits
 
 
+class OtherGroupsError(Exception):
+    """Not just one group fits everybody."""
+
+
+class GroupedRows:
+    """Everybody's codes in every column of the boxes, and the one group that fits her, in blocks; `batches` as for `contain`."""
+
+    def __init__(self, shown: ShownCounts, boxes: tuple[Box, ...], table: Table, batches: Batches | None = None) -> None:
+        self.shown, self.boxes, self.table, self.batches = shown, boxes, table, batches
+
+    def __iter__(self) -> Iterator[list[Array]]:
+        shown, boxes, table = self.shown, self.boxes, self.table
+        truth = true_codes(shown.labels, table).astype(np.int64)
+        for part in (None,) if self.batches is None else self.batches:
+            people = distinct_people(shown, boxes, table) if part is None else _counted_people(boxes, table, part, truth)
+            fits = _walk(shown, boxes, people, enough=False)
+            if not (fits.groups == 1).all():
+                raise OtherGroupsError
+            yield [*np.repeat(people.codes, people.weight, axis=0).T, np.repeat(fits.only, people.weight)]
+
+
 class _Crowds:
     """Who must be in which group, added up over people: groups cannot hold more than fit them, nor fewer than fit no other."""
 
-    def __init__(self, shown: Histograms, boxes: tuple[Box, ...]) -> None:
+    def __init__(self, shown: ShownCounts, boxes: tuple[Box, ...]) -> None:
         self.shown, self.boxes = shown, boxes
         self.inside = np.zeros(len(shown.sizes), np.int64)
         self.certain = np.zeros(len(shown.count), np.int64)
         self.alone = True
         self.smallest = [_Smallest(box) for box in boxes]
 
-    def add(self, people: People, fits: Fits) -> None:
+    def add(self, people: DistinctPeople, fits: Fits) -> None:
         """Add some people, all those with their quasi values."""
         shown = self.shown
         self.inside += fits.inside
@@ -198,8 +220,8 @@ class _Crowds:
         np.add.at(self.certain, mine, people.weight[alone])
         self.alone = self.alone and bool((fits.groups == 1).all())
         if self.alone:
-            for j, one in enumerate(self.smallest):
-                one.add(people.positions[j][people.codes[:, j]], fits.only)
+            for j, column in enumerate(self.smallest):
+                column.add(people.positions[j][people.codes[:, j]], fits.only)
 
     def problems(self) -> list[str]:
         """Return groups that cannot hold the people they say: too few fit, or too many fit no other group."""
@@ -213,7 +235,7 @@ class _Crowds:
                 f"{crowded} counts of groups are smaller than the number of people who must be in them with that value"
             )
         if not empty and self.alone:
-            loose = [one.box.name for one in self.smallest if not one.shown()]
+            loose = [column.box.name for column in self.smallest if not column.shown()]
             problems += [f"the ranges of {name} are not those of the people in them" for name in loose]
         return problems
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.auditor._group_kernels import stand_behind
-from sfumato.auditor.claims import Histograms
+from sfumato.auditor.claims import ShownCounts
 from sfumato.auditor.original import wrong_totals
-from sfumato.release.covering import Cover, Part, distinct_rows
+from sfumato.release.covering import Cover, ShownPart, distinct_rows
 from sfumato.table.table import Table
 
 
@@ -20,39 +20,45 @@ class ShownTable:
     """One published table: what it shows of a person as a part with a code per value, and how often, where it says so."""
 
     name: str
-    part: Part
+    part: ShownPart
     times: Integers | None
 
 
-People = tuple[Integers, Integers | None]
+ListedPeople = tuple[Integers, Integers | None]
 """People as rows of what the tables would show of them, and how many each row stands for; None: one."""
 
 
 def compare(
-    histograms: Histograms, shown: list[ShownTable], people: Iterable[People], table: Table, missing: int, *, apart: bool
+    histograms: ShownCounts,
+    shown: list[ShownTable],
+    people: Iterable[ListedPeople],
+    table: Table,
+    missing: int,
+    *,
+    disjoint: bool,
 ) -> list[str]:
     """Return where the release is not one of this table, when `missing` people may have been left out.
 
     `people` come some at a time, as rows: what `shown[j]` would show of row r, −1 where it shows nothing like it; the last is
-    `st`. If groups are `apart`, no two covering the same values, everybody's group is known, and every table must add up in
+    `st`. If groups are `disjoint`, no two covering the same values, everybody's group is known, and every table must add up in
     every group. Otherwise everybody must fit some group, and every entry must have people who fit.
     """
     problems = []
     if histograms.people + missing != table.rows:
         problems.append(f"{histograms.people} people are published and {missing} left out, but the table has {table.rows}")
     problems += wrong_totals(histograms, table, table.rows - histograms.people)
-    if apart:
+    if disjoint:
         return problems + _in_their_groups(shown, people, missing)
     (everybody,) = people  # where groups overlap, people are in memory
     return problems + _somewhere(shown, everybody[0], missing)
 
 
-def _in_their_groups(shown: list[ShownTable], people: Iterable[People], missing: int) -> list[str]:
+def _in_their_groups(shown: list[ShownTable], people: Iterable[ListedPeople], missing: int) -> list[str]:
     """Return which tables do not add up to the people whom the groups cover."""
-    cover, uncovered = Cover(tuple(one.part for one in shown[:-1])), 0
+    cover, uncovered = Cover(tuple(table.part for table in shown[:-1])), 0
     lacking = np.zeros(len(shown), bool)
     none = np.zeros(0, np.int64)
-    found = [(none, none) for _ in shown]
+    entries = [(none, none) for _ in shown]
     for rows, weight in people:
         distinct, which = distinct_rows(rows[:, :-1])
         of_row = np.full(len(distinct), -1, np.int64)
@@ -61,21 +67,21 @@ def _in_their_groups(shown: list[ShownTable], people: Iterable[People], missing:
         group = of_row[which]
         times = np.ones(len(group), np.int64) if weight is None else weight
         uncovered += int(times[group < 0].sum())
-        for j, (one, codes) in enumerate(zip(shown, rows.T, strict=True)):
+        for j, (table, codes) in enumerate(zip(shown, rows.T, strict=True)):
             inside = (group >= 0) & (codes >= 0)
             lacking[j] |= bool((group[codes < 0] >= 0).any())
-            keys, many = found[j]
-            found[j] = _added([keys, group[inside] * one.part.size + codes[inside]], [many, times[inside]])
+            keys, many = entries[j]
+            entries[j] = _added([keys, group[inside] * table.part.size + codes[inside]], [many, times[inside]])
     problems = []
     if uncovered > missing:
         problems.append(f"{uncovered} people of the table are covered by no group")
-    for one, lacks, (real, have) in zip(shown, lacking.tolist(), found, strict=True):
-        published = one.part.group * one.part.size + one.part.codes
+    for table, lacks, (real, have) in zip(shown, lacking.tolist(), entries, strict=True):
+        published = table.part.group * table.part.size + table.part.codes
         if not missing and lacks:
-            problems.append(f"table {one.name!r} lacks a value that people of its groups have")
-        wrong = _differences(published, one.times, real, have, missing)
+            problems.append(f"table {table.name!r} lacks a value that people of its groups have")
+        wrong = _differences(published, table.times, real, have, missing)
         if wrong:
-            problems.append(f"table {one.name!r}: {wrong} rows are not what the people of their groups have")
+            problems.append(f"table {table.name!r}: {wrong} rows are not what the people of their groups have")
     return problems
 
 
@@ -104,15 +110,17 @@ def _somewhere(shown: list[ShownTable], people: Integers, missing: int) -> list[
     """Return who fits no group, and what has nobody who fits, where groups cover the same values."""
     distinct, which = distinct_rows(people)
     weight = np.bincount(which, minlength=len(distinct))
-    cover = Cover(tuple(one.part for one in shown))
-    lengths = np.stack([np.diff(one.part.start) for one in shown], axis=1)
+    cover = Cover(tuple(shown_part.part for shown_part in shown))
+    lengths = np.stack([np.diff(shown_part.part.start) for shown_part in shown], axis=1)
     ends = np.cumsum(lengths.reshape(-1)).reshape(lengths.shape)
     begin = np.concatenate([ends[:, :1] - lengths[:, :1], ends], axis=1)
     # What a group shows stands side by side: people are many, and this is where they are looked up.
-    order = np.argsort(np.concatenate([one.part.group for one in shown]), kind="stable")
-    table = np.repeat(np.arange(len(shown)), [len(one.part.codes) for one in shown])[order]
-    codes = np.concatenate([one.part.codes for one in shown]).astype(np.int64)[order]
-    times = [np.ones(len(one.part.codes), np.int64) if one.times is None else one.times for one in shown]
+    order = np.argsort(np.concatenate([shown_part.part.group for shown_part in shown]), kind="stable")
+    table = np.repeat(np.arange(len(shown)), [len(shown_part.part.codes) for shown_part in shown])[order]
+    codes = np.concatenate([shown_part.part.codes for shown_part in shown]).astype(np.int64)[order]
+    times = [
+        np.ones(len(shown_part.part.codes), np.int64) if shown_part.times is None else shown_part.times for shown_part in shown
+    ]
     lacking = np.concatenate(times)[order]
     still = lengths.sum(axis=1)
     fits = np.zeros(len(distinct), bool)
@@ -123,10 +131,12 @@ def _somewhere(shown: list[ShownTable], people: Integers, missing: int) -> list[
     lost = int(weight[~fits].sum())
     if lost > missing:
         problems.append(f"{lost} people of the table fit no group that shows their sensitive value")
-    for j, one in enumerate(shown):
+    for j, shown_part in enumerate(shown):
         short = int((lacking[table == j] > 0).sum())
-        if short and one.times is None:
-            problems.append(f"table {one.name!r}: {short} rows show a value that nobody has who fits their group")
+        if short and shown_part.times is None:
+            problems.append(f"table {shown_part.name!r}: {short} rows show a value that nobody has who fits their group")
         elif short:
-            problems.append(f"table {one.name!r}: {short} rows are shown more often than there are people who fit their group")
+            problems.append(
+                f"table {shown_part.name!r}: {short} rows are shown more often than there are people who fit their group"
+            )
     return problems

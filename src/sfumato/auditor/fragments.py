@@ -14,12 +14,20 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
 from sfumato.auditor.bounds import presence_bound
-from sfumato.auditor.claims import Bounds, Case, Histograms, open_values, structure
+from sfumato.auditor.claims import AuditedBounds, Case, ShownCounts, open_values, structure
 from sfumato.auditor.covered import ShownTable, compare
 from sfumato.auditor.halved import not_halved
-from sfumato.auditor.original import Batches, Counted, true_codes, true_values
+from sfumato.auditor.original import Batches, PeopleCounts, true_codes, true_values
 from sfumato.auditor.own_ranges import stated_faults
-from sfumato.auditor.presence import OVERLAP, Measured, by_halves, combined_warning, judge_presence, overlaps, presence_findings
+from sfumato.auditor.presence import (
+    OVERLAP,
+    PresenceBeliefs,
+    by_halves,
+    combined_warning,
+    judge_presence,
+    overlaps,
+    presence_findings,
+)
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError, InputError
 from sfumato.release.columns import ColumnsRelease
@@ -39,30 +47,30 @@ NO_BOUND = (
 BORROWED = "where groups overlap, it cannot be checked that a group shows the values of its own people and no others"
 
 
-Form = TypeVar("Form", bound=ColumnsRelease | ViewsRelease)
+FragmentsForm = TypeVar("FragmentsForm", bound=ColumnsRelease | ViewsRelease)
 
 
 @dataclass(frozen=True, eq=False)
-class Fragments(ABC, Generic[Form]):
+class FragmentsAudit(ABC, Generic[FragmentsForm]):
     """A release whose tables show parts of people; a subclass per form says what a group tells."""
 
-    case: Case[Form]
+    case: Case[FragmentsForm]
 
     @property
-    def release(self) -> Form:
+    def release(self) -> FragmentsForm:
         """The release as it was read."""
         return self.case.release
 
     @cached_property
-    def histograms(self) -> Histograms:
+    def histograms(self) -> ShownCounts:
         """The sensitive values of every group."""
         release = self.release
         key = release.st_group.astype(np.int64) * len(release.domain) + release.st_value
         distinct, where = np.unique(key, return_inverse=True)
         group, value = np.divmod(distinct, len(release.domain))
         count = np.bincount(where, weights=release.st_count).astype(np.int64)
-        told = getattr(release, "told", None)  # views have none
-        return Histograms(group.astype(np.int32), value.astype(np.int32), count, release.sizes, release.domain, told=told)
+        account = release.account
+        return ShownCounts(group.astype(np.int32), value.astype(np.int32), count, release.sizes, release.domain, account=account)
 
     @property
     @abstractmethod
@@ -70,7 +78,7 @@ class Fragments(ABC, Generic[Form]):
         """For every group the largest belief in presence that it gives to a combination it covers."""
 
     @abstractmethod
-    def judge_values(self, claim: Claim, bounds: Bounds) -> ClaimResult:
+    def judge_values(self, claim: Claim, bounds: AuditedBounds) -> ClaimResult:
         """Judge a claim about sensitive values."""
 
     @abstractmethod
@@ -82,7 +90,7 @@ class Fragments(ABC, Generic[Form]):
         """Return the published tables, those of quasi values first, `st` last."""
 
     @abstractmethod
-    def people(self, table: Table, some: Counted | None = None) -> Integers:
+    def people(self, table: Table, some: PeopleCounts | None = None) -> Integers:
         """Return [rows × shown tables]: what each table would show of everybody, or of some, −1 where nothing like it."""
 
     @abstractmethod
@@ -94,31 +102,31 @@ class Fragments(ABC, Generic[Form]):
         """Return what adversaries beyond the claims reach in single groups."""
 
 
-def audit_fragments(read: Fragments[Any], batches: Batches | None = None) -> Audit:
+def audit_fragments(read: FragmentsAudit[Any], batches: Batches | None = None) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
 
     `batches` are the people of the table where its rows are not in memory.
     """
     release, case, shown = read.release, read.case, read.histograms
     manifest, table = case.manifest, case.table
-    bounds, alpha = Bounds.of(case, shown), presence_bound(manifest.requirement)
+    bounds, alpha = AuditedBounds.of(case, shown), presence_bound(manifest.requirement)
     overlapping, as_paper = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
     problems = [*structure(manifest, shown, bounds, ST), *_statements(manifest)]
     problems += read.weaker_faults(alpha, _exceeding(shown, bounds)) if as_paper else [OVERLAP] if overlapping else []
-    members: Measured | None = None
+    members: PresenceBeliefs | None = None
     values: dict[str, Finding] = {}
     if table is not None and batches is not None:
         # Where groups overlap, that is all that can be said, and enough.
         if not overlapping:
             rows = ((read.people(table, some), some.weight) for some in batches)
-            problems += compare(shown, read.shown(), rows, table, _suppressed(manifest) or 0, apart=True)
+            problems += compare(shown, read.shown(), rows, table, _suppressed(manifest) or 0, disjoint=True)
             members, values = _measured(read, table, batches, alpha)
     elif table is not None:
         missing = _suppressed(manifest) or 0
-        problems += compare(shown, read.shown(), [(read.people(table), None)], table, missing, apart=not overlapping)
+        problems += compare(shown, read.shown(), [(read.people(table), None)], table, missing, disjoint=not overlapping)
         # Of some people, evenly chosen, where each is covered by many groups.
         chosen = _some(table.rows, MEASURED if overlapping else table.rows)
-        members = Measured.of(release.presence(table.to_arrow().take(pa.array(chosen))), alpha) if len(chosen) else None
+        members = PresenceBeliefs.of(release.presence(table.to_arrow().take(pa.array(chosen))), alpha) if len(chosen) else None
         values = _values_of_members(read, table)
     away = None
     if case.outsiders is not None:
@@ -151,12 +159,12 @@ def audit_fragments(read: Fragments[Any], batches: Batches | None = None) -> Aud
     )
 
 
-def _values_of_members(read: Fragments[Any], table: Table) -> dict[str, Finding]:
+def _values_of_members(read: FragmentsAudit[Any], table: Table) -> dict[str, Finding]:
     """Return what somebody believes of people's true values who combines all groups that cover them; measured on some people."""
     true = true_values(read.histograms.labels, table)
     chosen = _some(table.rows, MEASURED_VALUES)
     chosen = chosen[true[chosen] >= 0]
-    belief = read.release.beliefs(table.to_arrow().take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]]
+    belief = read.release.mean_beliefs(table.to_arrow().take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]]
     return _values_found(belief, np.ones(len(belief), np.int64), table)
 
 
@@ -172,24 +180,27 @@ def _values_found(belief: Floats, weight: Integers, table: Table) -> dict[str, F
 
 
 def _measured(
-    read: Fragments[Any], table: Table, batches: Batches, alpha: Fraction | None
-) -> tuple[Measured | None, dict[str, Finding]]:
+    read: FragmentsAudit[Any], table: Table, batches: Batches, alpha: Fraction | None
+) -> tuple[PresenceBeliefs | None, dict[str, Finding]]:
     """Return the same two measures where people come some at a time: presence of everybody, values of some of each batch."""
-    members: Measured | None = None
+    members: PresenceBeliefs | None = None
     beliefs, weights = [np.zeros(0)], [np.zeros(0, np.int64)]
     truth = true_codes(read.histograms.labels, table).astype(np.int64)
     for some in batches:
         if not len(some.weight):
             continue
         frame = pa.table(
-            {one.name: one.dictionary().take(pa.array(codes)) for one, codes in zip(table.quasi, some.codes, strict=True)}
+            {
+                column.name: column.dictionary().take(pa.array(codes))
+                for column, codes in zip(table.quasi, some.codes, strict=True)
+            }
         )
-        found = Measured.of(read.release.presence(frame), alpha, some.weight)
+        found = PresenceBeliefs.of(read.release.presence(frame), alpha, some.weight)
         members = found if members is None else members.and_(found)
         true = truth[some.secret]
         chosen = _some(len(true), max(1, MEASURED_VALUES // len(batches)))
         chosen = chosen[true[chosen] >= 0]
-        beliefs.append(read.release.beliefs(frame.take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]])
+        beliefs.append(read.release.mean_beliefs(frame.take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]])
         weights.append(some.weight[chosen])
     return members, _values_found(np.concatenate(beliefs), np.concatenate(weights), table)
 
@@ -210,7 +221,7 @@ def _statements(manifest: Manifest) -> list[str]:
         problems.append("the requirement bounds presence, and the manifest makes no claim about it")
     elif made == {"presence"}:
         problems.append("the requirement bounds sensitive values, and the manifest makes no claim about them")
-    if (manifest.basis == "paper") != as_paper:
+    if manifest.rests_on.as_published != as_paper:
         problems.append("groups as published state a weaker claim, and only they do; here basis and statement differ")
     column, moved = manifest.method.get("column"), manifest.parameters.get("moved")
     asked = [column] if isinstance(column, str) else column
@@ -219,7 +230,7 @@ def _statements(manifest: Manifest) -> list[str]:
     ):
         problems.append("the columns that the method was asked to move are not those that the manifest says were moved")
     if "suppression" in manifest.parameters and _suppressed(manifest) is None:
-        problems.append("the manifest speaks of suppressed people, which its method does not have, or not of how many")
+        problems.append("the manifest states suppressed people, whom its method does not have, or does not state how many")
     return problems
 
 
@@ -230,11 +241,11 @@ def _suppressed(manifest: Manifest) -> int | None:
         return None
     if stated["people"] == 0:
         return 0 if stated["option"] is None else None
-    allowed = stated["option"] == "suppress" and manifest.method.get("suppress") is True and manifest.basis == "paper"
+    allowed = stated["option"] == "suppress" and manifest.method.get("suppress") is True and manifest.rests_on.as_published
     return stated["people"] if allowed and stated["people"] > 0 else None
 
 
-def _exceeding(shown: Histograms, bounds: Bounds) -> int:
+def _exceeding(shown: ShownCounts, bounds: AuditedBounds) -> int:
     """Return how many counts are a larger share of their group than the value's bound, in integers; 0 without bounds."""
     if bounds.known is None:
         return 0

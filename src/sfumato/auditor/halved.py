@@ -11,7 +11,7 @@ from sfumato.arrays import Array
 from sfumato.release.covering import Cover
 from sfumato.release.manifest import Manifest
 
-Entries = list[tuple[Array, Array]]
+ColumnEntries = list[tuple[Array, Array]]
 """Per column the codes that some groups show, and the group of each."""
 
 UNREADABLE = "the manifest gives weights of columns that cannot be read"
@@ -28,7 +28,7 @@ def not_halved(cover: Cover, manifest: Manifest) -> str:
     weights = _weights(manifest)
     if weights is None:
         return UNREADABLE
-    waiting: list[Entries] = [[(part.codes, part.group) for part in cover.parts]]
+    waiting: list[ColumnEntries] = [[(part.codes, part.group) for part in cover.parts]]
     while waiting:
         box = waiting.pop()
         if (box[0][1] == box[0][1][0]).all():
@@ -40,10 +40,10 @@ def not_halved(cover: Cover, manifest: Manifest) -> str:
     return ""
 
 
-def _halves(box: Entries, weights: list[Fraction]) -> list[Entries] | None:
+def _halves(box: ColumnEntries, weights: list[Fraction]) -> list[ColumnEntries] | None:
     """Return the two sides of the one cut that this box may have; None if there is none, or a group stands on both sides."""
     values = [np.unique(codes) for codes, _ in box]
-    even = [j for j, found in enumerate(values) if len(found) % 2 == 0]
+    even = [j for j, codes in enumerate(values) if len(codes) % 2 == 0]
     if not even:
         return None
     column = max(even, key=lambda j: (len(values[j]) * weights[j], -j))

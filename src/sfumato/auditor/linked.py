@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.auditor.claims import Case, Histograms
+from sfumato.auditor.claims import Case, ShownCounts
 from sfumato.auditor.original import true_values
 from sfumato.auditor.own_ranges import ByValue, Facing, linked_findings, record_values
 from sfumato.auditor.result import Finding
@@ -15,7 +15,7 @@ from sfumato.release.ranges import RangesRelease
 from sfumato.table.table import Table
 
 
-def check_links(case: Case[RangesRelease], shown: Histograms, bounds: ByValue) -> tuple[list[str], dict[str, Finding]]:
+def check_links(case: Case[RangesRelease], shown: ShownCounts, bounds: ByValue) -> tuple[list[str], dict[str, Finding]]:
     """Return where the links contradict the release, the table or the claim; and the beliefs that they allow."""
     boxes, links, table = case.release.boxes, case.links, case.table
     if links is None or table is None:
@@ -62,7 +62,7 @@ def _regular(links: Links, owner: Integers, pairs: Integers, people: int, dummie
     return [f"{uneven} people have another number of links than their records"] if uneven else []
 
 
-def _diverse(shown: Histograms, truth: Integers, links: Links, owner: Integers, bounds: ByValue, dummies: int) -> list[str]:
+def _diverse(shown: ShownCounts, truth: Integers, links: Links, owner: Integers, bounds: ByValue, dummies: int) -> list[str]:
     """Return how many records have people behind them of whom more have one value than its bound allows."""
     behind = _table(owner, truth[links.linked], len(links.carried), len(shown.labels))
     size = np.diff(links.start)

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Integers
-from sfumato.auditor.bounds import odds_of
-from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, set_label, unseen
+from sfumato.arrays import Array, Flags, Floats, Integers
+from sfumato.auditor.bounds import Several, odds_of
+from sfumato.auditor.claims import DROPPED, AuditedBounds, Case, misworded, set_label, unverified
 from sfumato.auditor.declaration import exact_share
+from sfumato.auditor.held import facts_of
 from sfumato.auditor.noise_law import unlike_noise
-from sfumato.auditor.original import numbered, quasi_keys, true_values
+from sfumato.auditor.original import numbered, quasi_keys, quasi_numbers, true_codes, true_values
 from sfumato.auditor.plausible import FALSE_ALARM
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError
@@ -30,49 +31,75 @@ _GRID = 1 << 30
 
 @dataclass(frozen=True)
 class _Stated:
-    """What the manifest states: the share of each value, γ, and the ratio of the noise."""
+    """What the manifest states: the share of each value (of people who have it), γ, and the ratio of the noise."""
 
     shares: Mapping[str, Fraction]
     gamma: Fraction
     ratio: Fraction
-    secrets: int
-    """How many columns have such noise, each by itself: somebody may know how they go together."""
+    counted: int
+    """Of how many values, of all columns together, a person is counted: somebody may know how they go together."""
+    bundled: bool
 
     @classmethod
     def of(cls, manifest: Manifest) -> _Stated:
         method, public = manifest.method, manifest.parameters
         try:
-            listed = method.get("values")
+            listed, stated = method.get("values"), "has" if manifest.bundled else "shares"
             shares = (
-                {str(value): exact_share(share) for value, share in method["shares"].items()}
+                {str(value): exact_share(share) for value, share in method[stated].items()}
                 if listed is None
                 else {str(value): Fraction(1, len(listed)) for value in listed}
             )
-            return cls(shares, exact_share(public["gamma"]), exact_share(public["ratio"]), int(public.get("secrets", 1)))
+            counted = int(public["counted"]) if "counted" in public else values_counted(manifest)
+            return cls(shares, exact_share(public["gamma"]), exact_share(public["ratio"]), counted, manifest.bundled)
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
             raise FormatError("manifest.json: the declared values, gamma or the ratio of the noise cannot be read") from None
 
     @property
     def kept(self) -> Fraction:
-        """How much odds really grow at most: r⁻² for every column with noise, which is at most γ."""
-        return 1 / self.ratio ** (2 * self.secrets)
+        """How much odds really grow at most: r⁻² for every value that a person is counted of, which is at most γ."""
+        return 1 / self.ratio ** (2 * self.counted)
+
+    @property
+    def counts(self) -> Mapping[str, Fraction]:
+        """The shares as bounds are read from them."""
+        return Several(self.shares, 1, {}) if self.bundled else self.shares
 
 
-class Walked(NamedTuple):
-    """What a walk over equal quasi rows finds: whether some are in two buckets, rows that only one side has, true counts."""
+def values_counted(manifest: Manifest) -> int:
+    """Return of how many values, of all secrets together, a person is counted, as the columns of the policy say.
+
+    Another person in her place moves as many counts, and as many again.
+    """
+    declared = manifest.schema["declared"]
+    if "secrets" not in declared:
+        return len(manifest.secrets)
+    people, total = declared.get("people", {}), 0
+    for name, columns in declared["secrets"].items():
+        most = people.get("most")
+        most = most.get(name) if isinstance(most, Mapping) else most
+        room = None if people.get("keep") == "all" else len(columns)
+        if most is None and room is None:
+            raise FormatError("manifest.json: nothing says of how many values of a secret a person is counted")
+        total += min(int(one) for one in (most, room) if one is not None)
+    return total
+
+
+class NoisyWalk(NamedTuple):
+    """What a walk over equal quasi rows finds: whether some are in two groups, rows that only one side has, true counts."""
 
     torn: bool
     invented: int = 0
     lost: int = 0
     undeclared: bool = False
     truth: Integers | None = None
-    """[buckets × values] of the table's people, where nobody is lost or invented."""
+    """[groups × values] of the table's people, where nobody is lost or invented."""
 
 
-Walk = Callable[[BucketsRelease, Table | None], Walked]
+WalkNoisy = Callable[[BucketsRelease, Table | None], NoisyWalk]
 
 
-def audit_noisy(case: Case[BucketsRelease], walk: Walk | None = None) -> Audit:
+def audit_noisy(case: Case[BucketsRelease], walk: WalkNoisy | None = None) -> Audit:
     """Return every claim judged on what the manifest states, and what is wrong with the tables.
 
     Without `draw` nothing is looked at that the table and the draw together would tell: neither the noise nor the exposure.
@@ -80,20 +107,21 @@ def audit_noisy(case: Case[BucketsRelease], walk: Walk | None = None) -> Audit:
     """
     release, manifest = case.release, case.manifest
     stated = _Stated.of(manifest)
-    bounds = Bounds.read(manifest, stated.shares, tuple(stated.shares), release.domain.parts())
+    bounds = AuditedBounds.read(manifest, stated.counts, tuple(stated.shares), release.domain.parts())
     faults = [*_undeclared(release, stated), *_wrong_law(manifest, stated, bounds)]
     over = _over_bound(release, bounds)
-    found = (walk or walk_noisy)(release, case.table)
-    problems = [*faults, *_structure(release, over, torn=found.torn)]
+    walked = (walk or (walk_held if stated.bundled else walk_noisy))(release, case.table)
+    problems = [*faults, *_structure(release, over, torn=walked.torn)]
     exposure = None
     if case.table is not None:
-        differences = _differences(found)
+        differences = _differences(walked)
         problems += differences
-        if case.draw and not differences:
-            truth = found.truth
+        if case.draw and not differences and not faults:  # without a law that is stated, nothing has another one
+            truth = walked.truth
             assert truth is not None
-            problems += _wrong_noise(release, stated, truth)
-            exposure = float((nearest_shares(_shown(release) / release.sizes[:, None]) * truth).sum() / truth.sum())
+            if manifest.leaves_out is None:  # else coins decided of which values people are counted, and only they know
+                problems += _wrong_noise(release, stated, truth)
+            exposure = float((_believed(release) * truth).sum() / max(1, truth.sum()))
     return Audit(
         claims=tuple(_judge(claim, case, stated, bounds, faults) for claim in manifest.claims),
         problems=tuple(problems),
@@ -103,12 +131,18 @@ def audit_noisy(case: Case[BucketsRelease], walk: Walk | None = None) -> Audit:
     )
 
 
+def _believed(release: BucketsRelease) -> Floats:
+    """Return the shares that groups show, taken as what may be: from 0 to 1, adding up to 1 where everybody has one value."""
+    shares: Floats = _shown(release) / release.sizes[:, None]
+    return np.clip(shares, 0.0, 1.0) if release.manifest.bundled else nearest_shares(shares)
+
+
 def _shown(release: BucketsRelease) -> Integers:
-    """Return the noisy counts, [buckets × values]."""
+    """Return the noisy counts, [groups × values]."""
     return release.st_count.reshape(len(release.sizes), -1)
 
 
-def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bounds, faults: list[str]) -> ClaimResult:
+def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: AuditedBounds, faults: list[str]) -> ClaimResult:
     """Judge one claim: a belief of each declared share, of values and sets, its odds grown r⁻²-fold, is within its bound."""
     fault = ""
     if claim.kind != "association" or claim.adversary != "insider":
@@ -133,7 +167,7 @@ def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bo
     return ClaimResult(claim, belief[worst] <= known[worst], belief[worst], known[worst], worst, note)
 
 
-def _with_sets(shares: Mapping[str, Fraction], bounds: Bounds) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+def _with_sets(shares: Mapping[str, Fraction], bounds: AuditedBounds) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
     """Return the declared share and the bound of every value and, after the values, of every set."""
     sets = {
         set_label(name): (sum((shares[value] for value in values), Fraction(0)), bound)
@@ -146,13 +180,16 @@ def _with_sets(shares: Mapping[str, Fraction], bounds: Bounds) -> tuple[dict[str
 
 
 def _own_word(manifest: Manifest) -> str:
-    return unseen(manifest).replace("that people were put together as the basis says", "How boxes were cut and noise was drawn")
+    return f"How boxes were cut and noise was drawn: {unverified(manifest)}"
 
 
 def _undeclared(release: BucketsRelease, stated: _Stated) -> list[str]:
     """Return what does not follow from one declaration of values."""
     problems, method = [], release.manifest.method
-    if min(stated.shares.values()) <= 0 or sum(stated.shares.values()) != 1 or len(stated.shares) < 2:
+    least, most, many = min(stated.shares.values()), max(stated.shares.values()), len(stated.shares)
+    if stated.bundled and not (least > 0 and most < 1 and many > 1):
+        problems.append("the declared shares of people who have each value do not lie between 0 and 1")
+    elif not stated.bundled and (least <= 0 or sum(stated.shares.values()) != 1 or many < 2):
         problems.append("the declared shares are not numbers above 0 that add up to 1")
     if set(stated.shares) != set(release.domain.labels):
         problems.append("st does not show exactly the values that were declared")
@@ -161,23 +198,24 @@ def _undeclared(release: BucketsRelease, stated: _Stated) -> list[str]:
     read_into = declared.get("closed") if isinstance(declared, Mapping) else None
     if method.get("otherwise") not in stated.shares or read_into != closed:
         problems.append("the table was not read into the declared values, with one of them for whoever has another value")
-    if (method.get("shares") is None) == (method.get("values") is None):
+    if sum(method.get(key) is not None for key in ("shares", "values", "has")) != 1:
         problems.append("either shares or values are declared, not both")
-    if method.get("shares") is None and release.manifest.requirement.get("model") != "differential":
+    if method.get("values") is not None and release.manifest.requirement.get("model") != "differential":
         problems.append("the requirement's bounds follow from shares, and none were declared")
     return problems
 
 
-def _wrong_law(manifest: Manifest, stated: _Stated, bounds: Bounds) -> list[str]:
+def _wrong_law(manifest: Manifest, stated: _Stated, bounds: AuditedBounds) -> list[str]:
     """Return where γ does not follow from the requirement, or the ratio of the noise not from γ."""
     problems = []
+    alone = "counted" not in manifest.parameters  # of several secrets the least that any allows is γ
     follows = _odds_allowed(manifest.requirement, stated.shares, bounds)
-    if follows is not None and (follows != stated.gamma if stated.secrets == 1 else follows < stated.gamma):
+    if follows is not None and (follows != stated.gamma if alone else follows < stated.gamma):
         problems.append(
             f"odds may grow {float(follows):.9g}-fold under the requirement, the manifest says {float(stated.gamma):.9g}"
         )
     ratio, gamma = stated.ratio, stated.gamma
-    power = 2 * stated.secrets
+    power = 2 * stated.counted
     if not 0 < ratio < 1 or ratio**power * gamma < 1:
         problems.append(f"noise of this ratio is too small for γ: the ratio to the power of −{power} must not exceed it")
     elif (ratio * _GRID).denominator != 1 or (ratio - Fraction(1, _GRID)) ** power * gamma >= 1:
@@ -185,20 +223,22 @@ def _wrong_law(manifest: Manifest, stated: _Stated, bounds: Bounds) -> list[str]
     return problems
 
 
-def wrong_split(parts: Sequence[BucketsRelease]) -> list[str]:
+def wrong_split(whole: Manifest, parts: Sequence[BucketsRelease]) -> list[str]:
     """Return that γ is not the least that any of several columns, each protected by itself, allows; nothing where it is."""
     allowed = []
+    if _Stated.of(parts[0].manifest).counted != values_counted(whole):
+        return ["of how many values of all secrets together a person is counted is not what the columns say"]
     for part in parts:
         stated = _Stated.of(part.manifest)
-        bounds = Bounds.read(part.manifest, stated.shares, tuple(stated.shares), part.domain.parts())
+        bounds = AuditedBounds.read(part.manifest, stated.counts, tuple(stated.shares), part.domain.parts())
         allowed.append(_odds_allowed(part.manifest.requirement, stated.shares, bounds))
-    known = [one for one in allowed if one is not None]
+    known = [limit for limit in allowed if limit is not None]
     if not known or min(known) == _Stated.of(parts[0].manifest).gamma:
         return []
     return ["γ is not the least that the requirement of any sensitive column allows"]
 
 
-def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction], bounds: Bounds) -> Fraction | None:
+def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction], bounds: AuditedBounds) -> Fraction | None:
     """Return how much odds may grow: as stated, or so that no declared share's belief exceeds its bound."""
     if requirement.get("model") == "differential":
         return odds_of(requirement)
@@ -209,8 +249,8 @@ def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction]
     return min(room) if room else None
 
 
-def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
-    """Return which buckets show a noisy share over its bound, exactly; none where bounds are not known."""
+def _over_bound(release: BucketsRelease, bounds: AuditedBounds) -> Flags:
+    """Return which groups show a noisy share over its bound, exactly; none where bounds are not known."""
     over = np.zeros(len(release.sizes), bool)
     shown, labels = _shown(release), list(release.domain.labels)
     bounded = [((label,), (bounds.known or {}).get(label, Fraction(1))) for label in labels]
@@ -226,51 +266,71 @@ def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
 
 def _structure(release: BucketsRelease, over: Flags, *, torn: bool) -> list[str]:
     manifest, problems = release.manifest, []
-    if manifest.parameters.get("buckets") != len(release.sizes):
-        problems.append(f"{len(release.sizes)} buckets, the manifest says {manifest.parameters.get('buckets')}")
+    if manifest.parameters.get("groups") != len(release.sizes):
+        problems.append(f"{len(release.sizes)} groups, the manifest says {manifest.parameters.get('groups')}")
     if len(set(release.domain.labels)) < len(release.domain):
-        problems.append("st shows two different values that are written alike, so that each hides behind the other")
+        problems.append("st shows two different values that are spelled alike, so that a reader cannot distinguish them")
     if not manifest.claims:
         problems.append("the manifest makes no claim")
     if manifest.values is not None:
         problems.append("the manifest gives counts although the tables show none without noise")
     if torn:
-        problems.append("people with equal quasi values are in different buckets: not quasi values alone put them there")
+        problems.append("people with equal quasi values are in different groups, so groups depend on more than quasi values")
     if joins_boxes(manifest) and len(over) > 1 and over.any():
-        problems.append(f"{int(over.sum())} buckets show a share over its bound, although such boxes are joined with others")
+        problems.append(f"{int(over.sum())} groups show a share over its bound, although such boxes are joined with others")
     return problems
 
 
-def walk_noisy(release: BucketsRelease, table: Table | None) -> Walked:
-    """Return how the published people differ from those of the table, and how many of these each bucket has of each value."""
+def walk_noisy(release: BucketsRelease, table: Table | None) -> NoisyWalk:
+    """Return how the published people differ from those of the table, and how many of these each group has of each value."""
     key = combined(release.quasi) if table is None else quasi_keys(release.quasi, table)
     truth = None if table is None else true_values(release.domain.labels, table)
-    return walk_together(key, release.bucket, truth, len(release.sizes), len(release.domain))
+    return walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
 
 
-def walk_together(key: Integers, bucket: Array, truth: Integers | None, buckets: int, values: int) -> Walked:
+def walk_held(release: BucketsRelease, table: Table | None) -> NoisyWalk:
+    """Return the same where people may have several values: how many of each group have each, whether they are counted or not."""
+    if table is None:
+        return walk_noisy(release, None)
+    none = np.zeros(table.rows, np.int64)
+    found = walk_together(quasi_keys(release.quasi, table), release.group, none, len(release.sizes), 1)
+    if found.torn or found.invented or found.lost:
+        return found
+    person, value = facts_of(table)
+    own = true_codes(release.domain.labels, table).astype(np.int64)[value]
+    if (own < 0).any():
+        return found._replace(undeclared=True, truth=None)
+    ours, theirs, many = quasi_numbers(release.quasi, table)
+    home = np.zeros(many, np.int64)
+    home[ours] = release.group
+    width = len(release.domain)
+    truth = np.bincount(home[theirs][person] * width + own, minlength=len(release.sizes) * width)
+    return found._replace(truth=truth.reshape(-1, width).astype(np.int64))
+
+
+def walk_together(key: Integers, group: Array, truth: Integers | None, groups: int, values: int) -> NoisyWalk:
     """Return the same for people whose quasi values `key` numbers: the published ones, then those of the table, if any."""
     key = numbered(key)
-    ours, theirs = key[: len(bucket)], key[len(bucket) :]
+    ours, theirs = key[: len(group)], key[len(group) :]
     size = int(key.max(initial=-1)) + 1
     place = np.zeros(size, np.int64)
-    place[ours] = bucket
-    torn = bool((place[ours] != bucket).any())
+    place[ours] = group
+    torn = bool((place[ours] != group).any())
     if truth is None:
-        return Walked(torn)
+        return NoisyWalk(torn)
     gap = np.bincount(ours, minlength=size) - np.bincount(theirs, minlength=size)
     invented, lost = int(gap[gap > 0].sum()), int(-gap[gap < 0].sum())
     if (truth < 0).any():
-        return Walked(torn, invented, lost, undeclared=True)
-    counts = np.bincount(place[theirs] * values + truth, minlength=buckets * values).reshape(-1, values)
-    return Walked(torn, invented, lost, truth=counts.astype(np.int64))
+        return NoisyWalk(torn, invented, lost, undeclared=True)
+    counts = np.bincount(place[theirs] * values + truth, minlength=groups * values).reshape(-1, values)
+    return NoisyWalk(torn, invented, lost, truth=counts.astype(np.int64))
 
 
-def _differences(found: Walked) -> list[str]:
+def _differences(walked: NoisyWalk) -> list[str]:
     """Return where people are not the table's."""
-    problems = [f"{found.invented} published rows are not rows of the table"] if found.invented else []
-    problems += [f"{found.lost} rows of the table are not published"] if found.lost else []
-    return [*problems, *(["the table has values that were not declared"] if found.undeclared else [])]
+    problems = [f"{walked.invented} published rows are not rows of the table"] if walked.invented else []
+    problems += [f"{walked.lost} rows of the table are not published"] if walked.lost else []
+    return [*problems, *(["the table has values that were not declared"] if walked.undeclared else [])]
 
 
 def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> list[str]:
@@ -284,26 +344,33 @@ def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> l
     return [f"the noise hardly has the stated law (false alarm at most {FALSE_ALARM:g})"] if odd else []
 
 
-def _warnings(release: BucketsRelease, bounds: Bounds, stated: _Stated, over: Flags) -> list[str]:
+def _warnings(release: BucketsRelease, bounds: AuditedBounds, stated: _Stated, over: Flags) -> list[str]:
     warnings = []
     held = {value for values, bound in bounds.sets.values() if bound < 1 for value in values}
     free = [value for value in stated.shares if bounds.known is not None and bounds.known[value] == 1 and value not in held]
     if free:
         share = sum((stated.shares[value] for value in free), Fraction(0))
         warnings.append(f"{len(free)} values, {percent(share)} by the declared shares, have no bound")
+    if release.manifest.leaves_out is not None:
+        warnings.append(
+            f"a person is counted of at most {release.manifest.leaves_out} of her values, drawn by coins: counts leave out others"
+        )
     if joins_boxes(release.manifest) and len(over) == 1 and over.any():
         warnings.append("all boxes were joined into one, and a share that it shows still lies over its bound")
     return warnings
 
 
+_MOST = Fraction(10) ** 150
+"""No figure beyond: its square is a number yet."""
+
+
 def _stronger(release: BucketsRelease, stated: _Stated) -> dict[str, Finding]:
-    """Return what is measured beside the claim: any prior, exact totals, and what buckets tell of their people."""
-    times = float(stated.kept)
-    shares = nearest_shares(_shown(release) / release.sizes[:, None])
+    """Return what is measured beside the claim: any prior, exact totals, and what groups tell of their people."""
+    times, shares = float(min(stated.kept, _MOST)), _believed(release)
     return {
         "insider with any belief before": Finding("odds of any value, or set of values, grow at most by this factor", times),
         "insider who knows the exact totals of all values": Finding("odds grow at most by this factor", times**2),
-        "reader who takes a bucket's shares for hers": Finding(
-            "largest share that a bucket shows, noise cut off at 0: what is not bounded", float(shares.max())
+        "reader who takes a group's shares for hers": Finding(
+            "largest share that a group shows, noise cut off at 0: what is not bounded", float(shares.max())
         ),
     }

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers, Small, taken
-from sfumato.auditor.claims import Shown
+from sfumato.auditor.claims import AnyCounts
 from sfumato.release.coding import value_type
 from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column
 from sfumato.table.table import Table
 
 
-class Counted(NamedTuple):
+class PeopleCounts(NamedTuple):
     """Different people: their codes in the table's quasi columns, the code of their sensitive value, and how many they are."""
 
     codes: tuple[Array, ...]
@@ -31,7 +31,7 @@ class Batches(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __iter__(self) -> Iterator[Counted]: ...
+    def __iter__(self) -> Iterator[PeopleCounts]: ...
 
 
 def other_schema(manifest: Manifest, table: Table) -> list[str]:
@@ -52,21 +52,21 @@ def other_schema(manifest: Manifest, table: Table) -> list[str]:
 
 
 def unlike_schema(manifest: Manifest, table: Table) -> list[str]:
-    """Return the same where each of several sensitive columns is protected by itself too: of each of them."""
-    if not manifest.apart or manifest.secrets != table.sensitive.domain.names or not table.schema.apart:
+    """Return the same of each of several secrets."""
+    if len(manifest.secrets) == 1 or manifest.secrets != table.sensitive.domain.names or not table.schema.protects_each:
         return other_schema(manifest, table)
-    parts = zip(manifest.secrets, table.apart(), strict=True)
-    return [f"{name}: {problem}" for name, one in parts for problem in other_schema(manifest.of(name), one)]
+    parts = zip(manifest.secrets, table.each(), strict=True)
+    return [f"{name}: {problem}" for name, part in parts for problem in other_schema(manifest.of(name), part)]
 
 
 def other_columns(manifest: Manifest, tables: Mapping[str, pa.Table], table: Table) -> list[str]:
     """Return why rows cannot be compared: other columns than the table has, or other types (30 and 30.0 are two spellings)."""
-    quasi, sensitive = ([(one["name"], one["kind"]) for one in manifest.schema[role]] for role in ("quasi", "sensitive"))
+    quasi, sensitive = ([(column["name"], column["kind"]) for column in manifest.schema[role]] for role in ("quasi", "sensitive"))
     domain = table.sensitive.domain
     if {*quasi} != {(column.name, column.kind) for column in table.quasi} or [name for name, _ in sensitive] != [*domain.names]:
         return ["the release and the table do not have the same quasi and sensitive columns"]
     own = {name: str(column.values.type) for column in table.quasi for name in _shown_as(column)}
-    own |= {field.name: str(field.type) for field in domain.table.schema}
+    own |= {field.name: str(field.type) for one in domain.secrets for field in one.table.schema}
     wrong = {
         field.name
         for published in tables.values()
@@ -118,8 +118,8 @@ def _as_numbers(column: Column, table: Table) -> tuple[Small, Small, int]:
     """Return a number for each published value of a column and for each of the table's, equal for equal ones, and how many."""
     numbers: dict[object, int] = {}
     ours, theirs = (
-        np.array([numbers.setdefault(value, len(numbers)) for value in one.dictionary().to_pylist()], dtype=np.int32)
-        for one in (column, table.column(column.name))
+        np.array([numbers.setdefault(value, len(numbers)) for value in coded.dictionary().to_pylist()], dtype=np.int32)
+        for coded in (column, table.column(column.name))
     )
     return ours, theirs, len(numbers)
 
@@ -141,7 +141,7 @@ def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:
     return key
 
 
-def wrong_totals(shown: Shown, table: Table, missing: int) -> list[str]:
+def wrong_totals(shown: AnyCounts, table: Table, missing: int) -> list[str]:
     """Return what is wrong with how often values are shown, when `missing` people may be left out."""
     counts = table.sensitive.histogram()
     invented = set(shown.labels) - set(counts)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.arrays import Flags, Integers
 from sfumato.auditor._group_kernels import walk_values
-from sfumato.auditor.claims import Histograms
+from sfumato.auditor.claims import ShownCounts
 from sfumato.auditor.containment import bit_rows, distinct_people, some
 from sfumato.auditor.result import Finding
 from sfumato.exact import percent
@@ -73,7 +73,7 @@ def stated_faults(manifest: Manifest) -> list[str]:
 
 
 def judge_weaker_claim(
-    manifest: Manifest, shown: Histograms, boxes: tuple[Box, ...], table: Table, bounds: ByValue
+    manifest: Manifest, shown: ShownCounts, boxes: tuple[Box, ...], table: Table, bounds: ByValue
 ) -> tuple[list[str], dict[str, Finding]]:
     """Return what contradicts the paper's claim, and what somebody believes who takes every record that fits a person."""
     least = manifest.parameters.get("matches")
@@ -129,11 +129,11 @@ def linked_findings(facing: Facing, labels: tuple[str, ...], bounds: ByValue) ->
     }
 
 
-def record_values(shown: Histograms) -> Integers:
+def record_values(shown: ShownCounts) -> Integers:
     """Return the value that each record carries; every record is a group of its own."""
-    found = np.empty(len(shown.sizes), np.int64)
-    found[shown.group] = shown.value
-    return found
+    own = np.empty(len(shown.sizes), np.int64)
+    own[shown.group] = shown.value
+    return own
 
 
 def _different(behind: Integers, labels: tuple[str, ...], bounds: ByValue, least: int) -> Integers:
@@ -143,7 +143,7 @@ def _different(behind: Integers, labels: tuple[str, ...], bounds: ByValue, least
     return counted
 
 
-def _contained(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> tuple[Facing, Integers, bool]:
+def _contained(shown: ShownCounts, boxes: tuple[Box, ...], table: Table) -> tuple[Facing, Integers, bool]:
     """Return what different people face by containment, who is behind each record, and whether everybody was measured."""
     everybody, records = distinct_people(shown, boxes, table), len(shown.sizes)
     many, most = len(everybody.truth), max(1, MOST_PAIRS // records)

@@ -15,7 +15,7 @@ from sfumato.exact import percent
 from sfumato.release.manifest import Claim
 from sfumato.release.parts import RandomizedPart
 
-Counts = Sequence[Sequence[int | Fraction]]
+PartValueCounts = Sequence[Sequence[int | Fraction]]
 """Per part one number for each of its values."""
 
 
@@ -29,22 +29,22 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Judge:
+class PartJudge:
     """The parts of a release, with the bound and the text of every value of the domain."""
 
     parts: tuple[RandomizedPart, ...]
     bounds: Sequence[Fraction]
     labels: Sequence[str]
 
-    def worst(self, shares: Counts) -> Belief:
+    def worst(self, shares: PartValueCounts) -> Belief:
         """Return the belief with the largest excess over its bound, when the parts have these shares (or counts)."""
-        found = []
+        beliefs = []
         for part, own in zip(self.parts, shares, strict=True):
             lost = sum((n * (1 - p) for n, p in zip(own, part.retention, strict=True)), Fraction(0))
-            found += [self._belief(part, place, n, lost) for place, n in enumerate(own) if n]
-        return _worst(found)
+            beliefs += [self._belief(part, place, n, lost) for place, n in enumerate(own) if n]
+        return _worst(beliefs)
 
-    def range(self, least: Counts, most: Counts, people: Sequence[int]) -> tuple[Belief, Belief]:
+    def range(self, least: PartValueCounts, most: PartValueCounts, people: Sequence[int]) -> tuple[Belief, Belief]:
         """Return the worst of the smallest, and the worst of the largest beliefs that counts between two ends can give."""
         low, high = [], []
         for part, few, many, size in zip(self.parts, least, most, people, strict=True):
@@ -71,7 +71,7 @@ class Judge:
 
 
 def _worst(beliefs: Sequence[Belief]) -> Belief:
-    return max(beliefs, key=lambda one: nearest_first(one.belief, one.bound))
+    return max(beliefs, key=lambda worst: nearest_first(worst.belief, worst.bound))
 
 
 def amplification(part: RandomizedPart) -> Fraction | None:
@@ -128,7 +128,7 @@ def judge_alone(claim: Claim, read: ReadParts, bound: Fraction | None) -> ClaimR
     return ClaimResult(claim, None, worst, None, None, f"{CONDITIONAL}: with it, belief is at most {percent(worst)}, as promised")
 
 
-def judge_counts(claim: Claim, judge: Judge, read: ReadParts, counts: PartCounts) -> ClaimResult:
+def judge_counts(claim: Claim, judge: PartJudge, read: ReadParts, counts: PartCounts) -> ClaimResult:
     """Judge a claim on how many people of each value are in each part.
 
     Exact where these numbers are in no doubt, and where every number that is possible keeps the bounds or none does. Else the
@@ -154,7 +154,7 @@ def judge_counts(claim: Claim, judge: Judge, read: ReadParts, counts: PartCounts
     return ClaimResult(claim, holds, high.bound if holds else high.belief, high.bound, high.value, note if holds else "")
 
 
-def _some_counts(judge: Judge, read: ReadParts, counts: PartCounts) -> bool:
+def _some_counts(judge: PartJudge, read: ReadParts, counts: PartCounts) -> bool:
     """Return whether numbers of people between the ends, with the right totals, keep every bound: linear in the numbers."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
@@ -188,7 +188,7 @@ def _some_counts(judge: Judge, read: ReadParts, counts: PartCounts) -> bool:
         shape=(len(bounded), many + parts),
     )
     ends = np.concatenate([np.stack([counts.least, counts.most], axis=1), np.tile([0.0, np.inf], (parts, 1))])
-    found = linprog(
+    optimum = linprog(
         np.zeros(many + parts),
         A_ub=keeps.tocsr(),
         b_ub=np.full(len(bounded), 1e-6),
@@ -197,4 +197,4 @@ def _some_counts(judge: Judge, read: ReadParts, counts: PartCounts) -> bool:
         bounds=ends,
         method="highs",
     )
-    return bool(found.status == 0)
+    return bool(optimum.status == 0)

@@ -13,7 +13,7 @@ from sfumato.release.randomized import RandomizedRelease
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class PartPairs:
     """The pairs (part, value) that a release may show, part by part; `number[part, value]` is −1 where there is none."""
 
     part: Integers
@@ -33,7 +33,7 @@ class ReadParts:
     """The release in numbers."""
 
     release: RandomizedRelease
-    slots: Slots
+    slots: PartPairs
     row_slot: Integers
     kept: Floats
     people: Integers  # of each part
@@ -45,14 +45,14 @@ class ReadParts:
         """Return the numbers of a release; parts that cannot be such are a `FormatError`."""
         parts = release.parts
         size = np.array([len(part) for part in parts], dtype=np.int64)
-        part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])
+        part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([shown.values for shown in parts])
         number = np.full((len(parts), len(release.domain)), -1, dtype=np.int64)
         number[part, value] = np.arange(len(part))
         return cls(
             release,
-            Slots(part, value, number),
+            PartPairs(part, value, number),
             number[release.part, release.value],
-            np.concatenate([one.kept for one in parts]),
+            np.concatenate([shown.kept for shown in parts]),
             release.tally.sum(axis=1),
             size,
             release.tally[part, value],
@@ -79,7 +79,7 @@ class Faults(NamedTuple):
 class Exposing(Protocol):
     """People by quasi values and part, as far as the mean belief of a reader depends on them."""
 
-    def exposure(self, slots: Slots, shares: Floats, kept: Floats) -> float:
+    def exposure(self, slots: PartPairs, shares: Floats, kept: Floats) -> float:
         """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
 
 
@@ -124,7 +124,7 @@ class PartCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class ClassPairs:
     """People with equal quasi values make a class; one entry for each part and value of a class that may belong together."""
 
     rows: Integers  # published rows of each class
@@ -135,7 +135,7 @@ class Classes:
     row_class: Integers
     row_slot: Integers
 
-    def exposure(self, slots: Slots, shares: Floats, kept: Floats) -> float:
+    def exposure(self, slots: PartPairs, shares: Floats, kept: Floats) -> float:
         """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
         size = slots.by_part(np.ones(len(slots)))
         replaced = shares * (1 - kept) / size[slots.part]
@@ -155,7 +155,7 @@ class Classes:
         return total / max(1, len(self.row_class))
 
 
-def count_parts(key: Integers, row_slot: Integers, code: Integers, slots: Slots) -> PartCounts:
+def count_parts(key: Integers, row_slot: Integers, code: Integers, slots: PartPairs) -> PartCounts:
     """Return how many people are where: `key` numbers equal quasi rows, the published ones first, then those of the table.
 
     `row_slot` is the slot of each published row, `code` the release's code of each person's value (−1 if it has none).
@@ -186,18 +186,18 @@ def count_parts(key: Integers, row_slot: Integers, code: Integers, slots: Slots)
         _total(slot[linked], (shown[of] == slot)[linked], len(slots)),
         np.bincount(code[known], minlength=slots.number.shape[1]).astype(np.int64),
         faults,
-        Classes(here, of, slot, people, part_rows, ours, row_slot),
+        ClassPairs(here, of, slot, people, part_rows, ours, row_slot),
     )
 
 
-def added_counts(parts: Iterable[PartCounts], slots: Slots, classes: Exposing) -> PartCounts:
+def added_counts(parts: Iterable[PartCounts], slots: PartPairs, classes: Exposing) -> PartCounts:
     """Return the counts of people who were counted some at a time, those with equal quasi values together."""
     sums = [np.zeros(len(slots), np.int64) for _ in range(4)] + [np.zeros(slots.number.shape[1], np.int64)]
     faults = Faults()
-    for one in parts:
-        for total, more in zip(sums, (one.least, one.most, one.single, one.kept, one.totals), strict=True):
+    for part in parts:
+        for total, more in zip(sums, (part.least, part.most, part.single, part.kept, part.totals), strict=True):
             total += more
-        faults = Faults(*(mine + theirs for mine, theirs in zip(faults, one.faults, strict=True)))
+        faults = Faults(*(mine + theirs for mine, theirs in zip(faults, part.faults, strict=True)))
     least, most, single, kept, totals = sums
     return PartCounts(least, most, single, kept, totals, faults, classes)
 
@@ -207,7 +207,7 @@ def _total(slot: Integers, numbers: Array, slots: int) -> Integers:
 
 
 def _meet(
-    row_class: Integers, row_part: Integers, person_class: Integers, code: Integers, slots: Slots
+    row_class: Integers, row_part: Integers, person_class: Integers, code: Integers, slots: PartPairs
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """Return class, slot, people with the value and rows of the part for all parts and values that meet in a class."""
     parts, values = slots.number.shape

@@ -21,14 +21,14 @@ def surprising(count: Array, people: Array, low: Floats, high: Floats, *, tests:
     n = np.maximum(np.asarray(people, np.float64), 1.0)
     k = np.asarray(count, np.float64) / n
     nearest = np.clip(k, low, high)
-    found: Flags = n * _divergence(k, nearest) > math.log(2 * max(1, tests) / FALSE_ALARM)
-    return found
+    implausible: Flags = n * _divergence(k, nearest) > math.log(2 * max(1, tests) / FALSE_ALARM)
+    return implausible
 
 
 def _divergence(k: Floats, mean: Floats) -> Floats:
     """Return KL(k‖mean) of two coins."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        one = np.where(k > 0, k * np.log(k / mean), 0.0)
-        two = np.where(k < 1, (1 - k) * np.log((1 - k) / (1 - mean)), 0.0)
-    found: Floats = one + two
-    return found
+        inside = np.where(k > 0, k * np.log(k / mean), 0.0)
+        outside = np.where(k < 1, (1 - k) * np.log((1 - k) / (1 - mean)), 0.0)
+    divergence: Floats = inside + outside
+    return divergence

@@ -58,9 +58,9 @@ def overlaps(cover: Cover, most: int = 1) -> Integers:
     np.bitwise_or.at(bits, (row[held] - base, group[held] >> 6), np.uint64(1) << (group[held] & 63).astype(np.uint64))
     order = np.argsort(row, kind="stable")
     start = np.searchsorted(row[order], np.arange(base + 1))
-    found = np.empty((most, 2), np.int64)
-    many = shared_cover(begin, row, base, bits, start, group[order].astype(np.int32), found)
-    return found[:many]
+    covers = np.empty((most, 2), np.int64)
+    many = shared_cover(begin, row, base, bits, start, group[order].astype(np.int32), covers)
+    return covers[:many]
 
 
 def judge_presence(
@@ -87,13 +87,13 @@ def judge_presence(
     if overlapping or uncut:
         return ClaimResult(claim, False, None, alpha, note=OVERLAP if overlapping else uncut)
     worst = max(presence)
-    note = MATCHINGS if manifest.form == "views" else WITH_PROGRAM if by_halves(manifest) else STRANGER
+    note = MATCHINGS if manifest.shown_as.by_matchings else WITH_PROGRAM if by_halves(manifest) else STRANGER
     return ClaimResult(claim, worst <= alpha, worst, alpha, note=note if worst <= alpha else "")
 
 
 def by_halves(manifest: Manifest) -> bool:
     """Return whether the manifest says that boxes were made by halves, which is claimed to hold also if the program is known."""
-    return manifest.form == "columns" and manifest.method.get("grouping") == "halves"
+    return manifest.method.get("grouping") == "halves"
 
 
 def _unfounded(claim: Claim, release: ColumnsRelease | ViewsRelease, alpha: Fraction | None, dropped: int) -> str:
@@ -110,7 +110,7 @@ def _unfounded(claim: Claim, release: ColumnsRelease | ViewsRelease, alpha: Frac
     return ""
 
 
-class Measured(NamedTuple):
+class PresenceBeliefs(NamedTuple):
     """Beliefs in the presence of so many people: their mean, the largest, and the share of those above alpha."""
 
     people: int
@@ -119,7 +119,7 @@ class Measured(NamedTuple):
     over: float
 
     @classmethod
-    def of(cls, belief: Floats, alpha: Fraction | None, weight: Integers | None = None) -> Measured:
+    def of(cls, belief: Floats, alpha: Fraction | None, weight: Integers | None = None) -> PresenceBeliefs:
         """Return the summary of these beliefs; `weight` says how many people each stands for."""
         # Only a measure: figures that differ from alpha by rounding alone are taken as equal.
         above = np.zeros(len(belief), bool) if alpha is None else belief > float(alpha) * (1 + 1e-9)
@@ -128,18 +128,18 @@ class Measured(NamedTuple):
             return cls(people, float(belief.mean()), float(belief.max()), float(above.mean()))
         return cls(people, float(belief @ weight) / people, float(belief.max()), float(above @ weight) / people)
 
-    def and_(self, other: Measured) -> Measured:
+    def and_(self, other: PresenceBeliefs) -> PresenceBeliefs:
         """Return the summary of both."""
         people = self.people + other.people
         mean, over = (
             (mine * self.people + theirs * other.people) / people
             for mine, theirs in ((self.mean, other.mean), (self.over, other.over))
         )
-        return Measured(people, mean, max(self.largest, other.largest), over)
+        return PresenceBeliefs(people, mean, max(self.largest, other.largest), over)
 
 
 def presence_findings(
-    members: Measured | None, outsiders: Floats | None, alpha: Fraction | None, *, people: int, left_out: bool
+    members: PresenceBeliefs | None, outsiders: Floats | None, alpha: Fraction | None, *, people: int, left_out: bool
 ) -> dict[str, Finding]:
     """Return how sure a reader becomes of presence who combines all groups that cover a person, taken as independent.
 
@@ -153,7 +153,7 @@ def presence_findings(
             members.mean,
         )
     if outsiders is not None and len(outsiders):
-        away = Measured.of(outsiders, alpha)
+        away = PresenceBeliefs.of(outsiders, alpha)
         findings["presence of outsiders, all covering groups combined"] = Finding(
             f"mean belief that one of {len(outsiders)} given outsiders is in the table, groups taken as independent; "
             f"{_spread(away, alpha)}",
@@ -170,7 +170,7 @@ def presence_findings(
     return findings
 
 
-def combined_warning(members: Measured | None, alpha: Fraction | None) -> list[str]:
+def combined_warning(members: PresenceBeliefs | None, alpha: Fraction | None) -> list[str]:
     """Return how many people of the table are believed to be in it with more than alpha, in a sentence; nothing if nobody is."""
     over = 0.0 if members is None or alpha is None else members.over
     if not over:
@@ -181,7 +181,7 @@ def combined_warning(members: Measured | None, alpha: Fraction | None) -> list[s
     ]
 
 
-def _spread(belief: Measured, alpha: Fraction | None) -> str:
+def _spread(belief: PresenceBeliefs, alpha: Fraction | None) -> str:
     text = f"the largest is {belief.largest:.3g}"
     if alpha is None:
         return text

@@ -16,10 +16,17 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
-from sfumato.auditor.claims import DROPPED, UNKNOWN_SHARES, Bounds, Case, misworded, open_values
+from sfumato.auditor.claims import DROPPED, UNKNOWN_SHARES, AuditedBounds, Case, misworded, open_values
 from sfumato.auditor.declaration import declared_shares, undeclared
 from sfumato.auditor.original import quasi_keys, true_values
-from sfumato.auditor.part_beliefs import Judge, amplification, judge_alone, judge_counts, protected_bound, wrong_largest_shares
+from sfumato.auditor.part_beliefs import (
+    PartJudge,
+    amplification,
+    judge_alone,
+    judge_counts,
+    protected_bound,
+    wrong_largest_shares,
+)
 from sfumato.auditor.parts import PartCounts, ReadParts, count_parts
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.auditor.result import Audit, ClaimResult, Finding
@@ -27,10 +34,10 @@ from sfumato.release.manifest import Claim
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.table.table import Table
 
-Walk = Callable[[ReadParts, Table], PartCounts]
+WalkParts = Callable[[ReadParts, Table], PartCounts]
 
 
-def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, slot_people: Integers | None = None) -> Audit:
+def audit_randomized(case: Case[RandomizedRelease], walk: WalkParts | None = None, slot_people: Integers | None = None) -> Audit:
     """Return every claim judged on `records` and the matrices, what is wrong, and what stronger adversaries would reach.
 
     The publisher knows in which part each row of the table is, and then no count is in doubt; that is checked with the published
@@ -45,9 +52,12 @@ def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, sl
     release, manifest, table = case.release, case.manifest, case.table
     read = ReadParts.of(release)
     counts = None if table is None else _count_people(read, table, case.parts, walk, slot_people)
-    alone = Bounds.read(manifest, declared_shares(manifest) if release.declared else None, release.domain.labels)
+    declared = declared_shares(manifest) if release.declared else None
+    alone = AuditedBounds.read(manifest, declared, release.domain.labels)
     histogram = {} if table is None else table.sensitive.histogram()
-    bounds = alone if table is None or release.declared else Bounds.read(manifest, histogram, release.domain.labels)
+    # Not how many people have such a value: where shares are declared, no message may depend on one person's.
+    stated = histogram if not release.declared or table is None else declared or {}
+    bounds = alone if table is None or release.declared else AuditedBounds.read(manifest, histogram, release.domain.labels)
     unlike = undeclared(manifest, release)
     bound = protected_bound(manifest.requirement, alone.known)
     problems = [*_structure(read), *unlike]
@@ -64,14 +74,14 @@ def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, sl
     return Audit(
         claims=tuple(claims),
         problems=tuple(problems),
-        warnings=tuple(open_values(histogram, bounds)),
+        warnings=tuple(open_values(stated, bounds)),
         stronger=_stronger(read, prior),
         exposure=counts.classes.exposure(read.slots, prior, read.kept) if known and counts is not None else None,
     )
 
 
 def _count_people(
-    read: ReadParts, table: Table, parts: Integers | None, walk: Walk | None, slot_people: Integers | None
+    read: ReadParts, table: Table, parts: Integers | None, walk: WalkParts | None, slot_people: Integers | None
 ) -> PartCounts:
     """Return how many people may be where."""
     if walk is not None:
@@ -99,7 +109,7 @@ def _structure(read: ReadParts) -> list[str]:
     if manifest.parameters.get("parameters") not in ("computed", "declared"):
         problems.append("the manifest does not say whether parameters were computed or declared")
     if len(set(release.domain.labels)) < len(release.domain):
-        problems.append("two different values are written alike, so that each hides behind the other")
+        problems.append("two different values are spelled alike, so that a reader cannot distinguish them")
     for number, part in enumerate(release.parts, 1):
         if part.gamma is not None and set(part.retention) != {(part.gamma - 1) / (len(part) - 1 + part.gamma)}:
             problems.append(f"part {number}: a retention of {part.retention[0]} is not that of γ = {part.gamma} for its values")
@@ -116,7 +126,7 @@ def _implausible(read: ReadParts, counts: PartCounts | None) -> list[str]:
     people = read.people[slots.part]
     lost = (1 - kept) / read.size[slots.part]
     tests = 4 * len(slots) + len(read.people)
-    low = np.array([(1 - one.kept).min() / len(one) for one in read.release.parts])[slots.part]
+    low = np.array([(1 - part.kept).min() / len(part) for part in read.release.parts])[slots.part]
     high = kept + lost
     odd = surprising(read.shown, people, low, high, tests=tests)
     known = counts is not None and not counts.problems
@@ -124,7 +134,7 @@ def _implausible(read: ReadParts, counts: PartCounts | None) -> list[str]:
         n = np.maximum(people, 1)
         fewest, most = (slots.by_part(count * lost)[slots.part] / n for count in (counts.least, counts.most))
         low = np.maximum(low, fewest) + kept * counts.least / n
-        most = np.minimum(most, np.array([(1 - one.kept).max() / len(one) for one in read.release.parts])[slots.part])
+        most = np.minimum(most, np.array([(1 - part.kept).max() / len(part) for part in read.release.parts])[slots.part])
         high = np.minimum(high, most + kept * counts.most / n)
         odd |= surprising(read.shown, people, low, np.maximum(low, high), tests=tests)
     problems = []
@@ -154,16 +164,22 @@ def _misplaced(read: ReadParts, counts: PartCounts, tests: int) -> bool:
     return bool(surprising(nearest, people, chance, chance, tests=tests).any())
 
 
-def _judge(claim: Claim, read: ReadParts, counts: PartCounts | None, bounds: Bounds, bound: Fraction | None) -> ClaimResult:
+def _judge(
+    claim: Claim, read: ReadParts, counts: PartCounts | None, bounds: AuditedBounds, bound: Fraction | None
+) -> ClaimResult:
     """Judge one claim: on declared shares; else on what is stated about the parts, and then on the true shares in them."""
     release, known = read.release, bounds.known
     if known is None and bounds.why != UNKNOWN_SHARES:
         return ClaimResult(claim, None, note=bounds.why)
-    judge = None if known is None else Judge(release.parts, [known[label] for label in release.labels], release.labels)
+    judge = None if known is None else PartJudge(release.parts, [known[label] for label in release.labels], release.labels)
     if release.declared and judge is not None:
         worst = judge.worst([part.shares or () for part in release.parts])
         grown = [amplification(part) for part in release.parts]
-        factor = "without limit" if None in grown else f"at most {float(max(one for one in grown if one is not None)):.3g}-fold"
+        factor = (
+            "without limit"
+            if None in grown
+            else f"at most {float(max(factor for factor in grown if factor is not None)):.3g}-fold"
+        )
         note = f"with the declared shares as prior; the odds of any other prior inside a part grow {factor}"
         return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
     alone = judge_alone(claim, read, bound)
@@ -183,7 +199,7 @@ def _unfounded(claim: Claim, case: Case[RandomizedRelease]) -> str:
     if claim.adversary == "insider" and not release.declared:
         return "only declared parameters hold against an insider: computed ones depend on other people's values"
     if release.manifest.basis is not None:
-        return "the manifest speaks of a basis on which people were put together, which this form does not have"
+        return "the manifest speaks of a basis on which records were grouped, which this form does not have"
     if case.dropped and claim.adversary != "reader":
         return DROPPED
     return misworded(claim, release) or ("" if release.rows else "the release shows nobody")
@@ -197,8 +213,8 @@ def _priors(read: ReadParts, counts: PartCounts | None, *, draw: bool) -> Floats
     if counts is None or counts.problems or (read.release.declared and not draw):
         return np.concatenate(read.release.priors)
     total = read.slots.by_part(counts.middle)[read.slots.part]
-    found: Floats = counts.middle / np.maximum(total, 1e-300)
-    return found
+    shares: Floats = counts.middle / np.maximum(total, 1e-300)
+    return shares
 
 
 def _stronger(read: ReadParts, prior: Floats) -> dict[str, Finding]:
@@ -208,7 +224,7 @@ def _stronger(read: ReadParts, prior: Floats) -> dict[str, Finding]:
     if None not in grown:
         findings["adversary with any prior inside the part"] = Finding(
             "the odds of a value grow at most by this factor, for records that say nothing of each other",
-            float(max(one for one in grown if one is not None)),
+            float(max(factor for factor in grown if factor is not None)),
         )
     findings["reader who asks for sets of values"] = Finding(
         "number of values of the smallest part: that a person has one of them is certain", float(read.size.min())

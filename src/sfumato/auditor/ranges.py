@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
+from sfumato.auditor.claims import AuditedBounds, Case, ShownCounts, judge, open_values, structure
 from sfumato.auditor.containment import Contained, contain
+from sfumato.auditor.held import audit_held, homes_in_boxes, mixed_boxes
 from sfumato.auditor.linked import check_links
 from sfumato.auditor.original import Batches
 from sfumato.auditor.own_ranges import judge_weaker_claim, stated_faults
@@ -27,10 +28,10 @@ def audit_ranges(case: Case[RangesRelease], people: Batches | None = None) -> Au
     its rows are not in memory.
     """
     release, manifest = case.release, case.manifest
-    start, value, count = release.shown
-    group = np.repeat(np.arange(len(release.sizes), dtype=np.int32), np.diff(start))
-    shown = Histograms(group, value, count, release.sizes, release.domain, told=release.told)
-    bounds = Bounds.of(case, shown)
+    shown = range_histograms(release)
+    if release.held is not None:
+        return audit_held(case, shown, mixed_boxes(release), homes_in_boxes(release, case.table), "st")
+    bounds = AuditedBounds.of(case, shown)
     contained = None if case.table is None else contain(shown, release.boxes, case.table, people)
     problems = structure(manifest, shown, bounds, RECORDS) + (contained.problems if contained else [])
     as_paper = "weaker_claim" in manifest.parameters
@@ -53,7 +54,14 @@ def audit_ranges(case: Case[RangesRelease], people: Batches | None = None) -> Au
     )
 
 
-def _stronger(shown: Histograms, contained: Contained | None) -> dict[str, Finding]:
+def range_histograms(release: RangesRelease) -> ShownCounts:
+    """Return how often each group shows each value."""
+    start, value, count = release.shown
+    group = np.repeat(np.arange(len(release.sizes), dtype=np.int32), np.diff(start))
+    return ShownCounts(group, value, count, release.sizes, release.domain, account=release.account, held=release.held)
+
+
+def _stronger(shown: ShownCounts, contained: Contained | None) -> dict[str, Finding]:
     """Return what is measured beside the claims: containment, insiders, parts of a compound value."""
     findings = {}
     if contained is not None:

@@ -52,8 +52,11 @@ class ClaimResult:
 
     @property
     def used(self) -> Fraction | None:
-        """The share of the allowance that the worst belief uses; None where there is none."""
-        return None if self.worst is None or self.bound is None else allowance_used(self.worst, self.bound)
+        """The share of the allowance that the worst belief uses, at most 10⁹; None where there is none."""
+        if self.worst is None or self.bound is None:
+            return None
+        used = allowance_used(self.worst, self.bound)
+        return min(used, Fraction(10**9))  # a stranger's bound may be too near to 0 for a float
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; fractions exact."""
@@ -100,6 +103,8 @@ class Audit:
     warnings: tuple[str, ...] = ()
     stronger: Mapping[str, Finding] = field(default_factory=dict)
     exposure: float | None = None
+    exposed: str | None = None
+    """Of several sensitive columns that are protected each by itself, the one whose exposure it is: the largest."""
     with_table: bool = False
     notice: str = ""
     """Whose word it is how the release was made, which no audit can see."""
@@ -118,18 +123,18 @@ class Audit:
         """Return each claim with the value closest to its bound, then problems and warnings."""
         rows = [
             (
-                one.adversary,
-                one.claim.kind,
-                _VERDICT[one.holds],
-                one.value or "",
-                "" if one.worst is None else percent(one.worst),
-                "" if one.bound is None else percent(one.bound),
-                "" if one.used is None else percent(one.used, 0),
+                claim.adversary,
+                claim.claim.kind,
+                _VERDICT[claim.holds],
+                claim.value or "",
+                "" if claim.worst is None else percent(claim.worst),
+                "" if claim.bound is None else percent(claim.bound),
+                "" if claim.used is None else percent(claim.used, 0),
             )
-            for one in self.claims
+            for claim in self.claims
         ]
         headings = ("against", "claim", "", "closest to its bound", "belief", "bound", "used")
-        remarks = [*(f"problem: {one}" for one in self.problems), *(f"warning: {one}" for one in self.warnings)]
+        remarks = [*(f"problem: {line}" for line in self.problems), *(f"warning: {line}" for line in self.warnings)]
         shown = notebook.table(headings, rows, right=(4, 5, 6))
         return notebook.card(f"Audit: {_VERDICT[self.holds]}", shown, notebook.paragraphs([*remarks, self.notice]))
 
@@ -137,7 +142,7 @@ class Audit:
         lines = [
             f"{_VERDICT[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
         ]
-        lines += [f"against {one.adversary}: {_VERDICT[one.holds]}" for one in self.claims]
+        lines += [f"against {claim.adversary}: {_VERDICT[claim.holds]}" for claim in self.claims]
         return "\n".join([*lines, *self.problems, *self.warnings, *([self.notice] if self.notice else [])])
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,5 +155,6 @@ class Audit:
             "warnings": list(self.warnings),
             "notice": self.notice,
             "exposure": self.exposure,
-            "stronger": {name: {"text": one.text, "figure": one.figure} for name, one in self.stronger.items()},
+            "exposed": self.exposed,
+            "stronger": {name: {"text": finding.text, "figure": finding.figure} for name, finding in self.stronger.items()},
         }

@@ -34,7 +34,7 @@ def audit_synthetic(case: Case[SyntheticRelease]) -> Audit:
         if case.table.rows != release.rows:
             problems.append(f"{release.rows} records, and the table has {case.table.rows} people: their number is public")
         if case.dropped:
-            problems.append("people were left out because a value is missing: how many records there are tells of them")
+            problems.append("people were left out because a value is missing: the number of records reveals that")
         if case.draw:
             exposure = _exposure(release, case.table)
     return Audit(
@@ -92,7 +92,9 @@ def _undeclared(release: SyntheticRelease, declared: Schema) -> list[str]:
     for column in release.quasi:
         domain = declared.domain(column.name)
         if domain is None:
-            problems.append(f"no domain is declared for {column.name!r}, so that a record could show what only the table tells")
+            problems.append(
+                f"no domain is declared for {column.name!r}, so that a record could reveal a value that only the table has"
+            )
         elif domain.outside(column.values, column.kind, column.name).any():
             problems.append(f"records show values of {column.name!r} that are not declared")
     attribute = declared.closed_attribute()
@@ -106,7 +108,7 @@ def _undeclared(release: SyntheticRelease, declared: Schema) -> list[str]:
         if isinstance(bins, Bins):
             outside = not set(labels(present)) <= set(bins.labels)
         elif domain is None:
-            problems.append(f"no domain is declared for {name!r}, so that a record could show what only the table tells")
+            problems.append(f"no domain is declared for {name!r}, so that a record could reveal a value that only the table has")
             continue
         else:
             outside = bool(domain.outside(present, kind, name).any())
@@ -128,8 +130,8 @@ def _wrong_measured(manifest: Manifest) -> list[str]:
     if (
         not whole
         or codes != sorted(codes)
-        or any(one != sorted(one) for one in codes)
-        or {c for one in codes for c in one} != {*place.values()}
+        or any(columns != sorted(columns) for columns in codes)
+        or {c for columns in codes for c in columns} != {*place.values()}
     ):
         return ["the measured tables are not those of all columns, in their order"]
     return []
@@ -140,7 +142,7 @@ def _exposure(release: SyntheticRelease, table: Table) -> float:
 
     Of whom no record is like, she takes the shares among all records.
     """
-    beliefs = release.beliefs(table.to_arrow().select([column.name for column in release.quasi]))
+    beliefs = release.mean_beliefs(table.to_arrow().select([column.name for column in release.quasi]))
     shares = np.bincount(release.value, minlength=len(release.domain)) / release.rows
     beliefs = np.where(np.isnan(beliefs), shares, beliefs)
     truth = true_values(release.domain.labels, table)

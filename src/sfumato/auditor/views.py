@@ -10,13 +10,13 @@ from math import comb
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.auditor.claims import Bounds, Case, unfounded
+from sfumato.auditor.claims import AuditedBounds, Case, unfounded
 from sfumato.auditor.covered import ShownTable
-from sfumato.auditor.fragments import Fragments, audit_fragments
-from sfumato.auditor.original import Counted, true_values
+from sfumato.auditor.fragments import FragmentsAudit, audit_fragments
+from sfumato.auditor.original import PeopleCounts, true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding, nearest_first
 from sfumato.errors import FormatError
-from sfumato.release.covering import Part
+from sfumato.release.covering import ShownPart
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Claim
 from sfumato.release.views import AT, ViewsRelease
@@ -30,7 +30,7 @@ MATCHINGS = (
 
 def audit_views(case: Case[ViewsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    return audit_fragments(Views(case))
+    return audit_fragments(ViewsAudit(case))
 
 
 LARGEST = 5_000
@@ -52,7 +52,7 @@ def meets_at_least(size: int, left: int, right: int) -> Fraction:
 
 
 @dataclass(frozen=True, eq=False)
-class Views(Fragments[ViewsRelease]):
+class ViewsAudit(FragmentsAudit[ViewsRelease]):
     """In one group all matchings of its rows of `at` with its rows of `st` are equally likely.
 
     A row of `at` that occurs m times meets a joined value that occurs z times unless all m miss it; presence grows with both, so
@@ -68,16 +68,16 @@ class Views(Fragments[ViewsRelease]):
         keys = zip(map(int, self.release.sizes), map(int, self._most_kept), map(int, most), strict=True)
         return [known[key] if key in known else known.setdefault(key, meets(*key)) for key in keys]
 
-    def judge_values(self, claim: Claim, bounds: Bounds) -> ClaimResult:
+    def judge_values(self, claim: Claim, bounds: AuditedBounds) -> ClaimResult:
         """Judge every joined value and sensitive value of every group, in exact fractions."""
         fault = unfounded(claim, self.case)
         if fault:
             return ClaimResult(claim, False, note=fault)
         beliefs, known = self._beliefs, bounds.known
         if known is None:
-            label, belief = max(beliefs.items(), key=lambda one: one[1])
+            label, belief = max(beliefs.items(), key=lambda pair: pair[1])
             return ClaimResult(claim, None, belief, None, label, bounds.why)
-        label = max(beliefs, key=lambda one: nearest_first(beliefs[one], known[one]))
+        label = max(beliefs, key=lambda value: nearest_first(beliefs[value], known[value]))
         return ClaimResult(claim, beliefs[label] <= known[label], beliefs[label], known[label], label, MATCHINGS)
 
     def weaker_faults(self, alpha: Fraction | None, frequent: int) -> list[str]:
@@ -98,10 +98,10 @@ class Views(Fragments[ViewsRelease]):
         return [
             ShownTable(AT, kept, release.kept.times),
             ShownTable(ST, joined, release.joined.times),
-            ShownTable(ST, Part(len(pairs), release.st_start, number.astype(np.int32)), release.st_count),
+            ShownTable(ST, ShownPart(len(pairs), release.st_start, number.astype(np.int32)), release.st_count),
         ]
 
-    def people(self, table: Table, some: Counted | None = None) -> Integers:
+    def people(self, table: Table, some: PeopleCounts | None = None) -> Integers:
         """Return everybody's row of `at`, her joined value, and that together with her sensitive value."""
         if some is not None:
             raise FormatError("views are audited in memory")
@@ -121,7 +121,7 @@ class Views(Fragments[ViewsRelease]):
 
     def stronger(self) -> dict[str, Finding]:
         """Return what a reader believes of presence and values who takes all matchings of one group as equally likely."""
-        label, belief = max(self._beliefs.items(), key=lambda one: one[1])
+        label, belief = max(self._beliefs.items(), key=lambda pair: pair[1])
         alone = int((self.release.joined.times == 1).sum())
         return {
             "presence in one group, by matchings": Finding(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
@@ -11,16 +10,15 @@ def main() -> None:
     """Run the command `sfumato`.
 
     Exit codes: 0 all is well, 1 a claim is broken, 2 bad input or too little memory, 3 a bug of ours, 128 and its number for a
-    signal.
+    signal. Once everything is in its place it is 0, whatever becomes of the words about it.
     """
     from sfumato.cli._memory import guarded
     from sfumato.cli._state import STATE
+    from sfumato.cli._streams import after_output, open_closed
 
-    code = guarded(_command)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, OSError, ValueError):
-            stream.flush()
-    if not STATE.signal and not STATE.reader_gone:
+    open_closed()
+    code = guarded(lambda: after_output(_command()))
+    if not STATE.signal and not STATE.output_gone:
         sys.exit(code)
     # Not sys.exit: after a ctrl-C inside an `exec`, Python ends itself by the signal, and a shell would see another code; and
     # after the reader of a pipe has gone, threads of Arrow may still run when C++ takes down what they use, which aborts.
@@ -34,10 +32,11 @@ def _command() -> int:
     ended = 0
     try:
         catch_signals()
-        from sfumato.cli._streams import allow_closed_pipes
+        from sfumato.cli._streams import allow_lost_output
+
+        allow_lost_output()
         from sfumato.cli.app import app
 
-        allow_closed_pipes()
         app()
     except SystemExit as end:
         ended = end.code if isinstance(end.code, int) else int(end.code is not None)

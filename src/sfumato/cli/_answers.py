@@ -41,12 +41,10 @@ def show_answer(answer: Answer) -> None:
 
 def estimate_dict(estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as plain JSON values."""
-    names = ("value", "std_error", "low", "high", "confidence", "estimator", "note")
-    document = {name: getattr(estimate, name) for name in names}
+    document: dict[str, Any] = {"value": estimate.value, "std_error": estimate.error, "low": estimate.low, "high": estimate.high}
+    document |= {name: getattr(estimate, name) for name in ("confidence", "estimator", "note")}
     if estimate.measure != "count":
         document["measure"] = estimate.measure
-    if estimate.edges is not None:
-        document["edges"] = list(estimate.edges)
     return document if estimate.raw is None else {**document, "raw": estimate.raw}
 
 
@@ -62,16 +60,14 @@ def interval(estimate: Estimate) -> str:
 def _show_one(estimate: Estimate) -> None:
     screen = console()
     _notes([estimate])  # before the figure, which somebody may copy without reading on: a misspelt value has a certain 0
-    value, error = estimate.written(estimate.value, ","), estimate.written(estimate.std_error, ",")
-    if estimate.low is None:
-        # Not as "±": that would be read as an error bar, and an error bar is what is not known here.
+    value = estimate.written(estimate.value, ",")
+    if estimate.error is None:
+        limits = "no interval" if estimate.low is None else f"certain: {interval(estimate)}"
         screen.print(f"[bold]{value}[/bold]")
-        screen.print(f"no interval (standard error {error}, estimator: {estimate.estimator})")
+        screen.print(f"{limits} (estimator: {estimate.estimator})")
     else:
-        screen.print(f"[bold]{value}[/bold] ± {error}")
+        screen.print(f"[bold]{value}[/bold] ± {estimate.error_text}")
         screen.print(f"{100 * estimate.confidence:g} % interval: {interval(estimate)} (estimator: {estimate.estimator})")
-    if estimate.edges is not None:
-        screen.print(estimate.edges_text)
 
 
 def _show_many(cells: list[tuple[dict[str, Any], Estimate]], total: Estimate) -> None:
@@ -83,11 +79,10 @@ def _show_many(cells: list[tuple[dict[str, Any], Estimate]], total: Estimate) ->
     first = cells[0][1]
     wide = len(names)
     headings = (*names, first.measure, "std. error", f"{100 * first.confidence:g} % interval")
-    table = grid(*headings, right=(wide, wide + 1, wide + 2))
+    table = grid(*headings, right=tuple(range(wide, len(headings))))
     for key, estimate in cells:
         group = ("(missing)" if key[name] is None else shown(key[name]) for name in names)
-        figures = (estimate.written(number, ",") for number in (estimate.value, estimate.std_error))
-        table.add_row(*group, *figures, interval(estimate))
+        table.add_row(*group, estimate.written(estimate.value, ","), estimate.error_text, interval(estimate))
     console().print(table)
     _notes([estimate for _, estimate in cells])
 
@@ -119,7 +114,14 @@ def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
     return {
         "columns": list(crosstab.names),
         "cells": crosstab.to_arrow().to_pylist(),
-        "test": {"statistic": test.statistic, "mean": test.mean, "p": test.p, "note": test.note},
+        "test": {
+            "verdict": test.verdict,
+            "statistic": test.statistic,
+            "mean": test.mean,
+            "p": test.p,
+            "told": test.told,
+            "note": test.note,
+        },
     }
 
 

@@ -20,8 +20,12 @@ EXIT = 2
 
 _LIBRARIES, _THREAD = 768 << 20, 16 << 20  # bytes of address space: what they need at least, and the stack of every thread
 
-_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Settings of libraries that reserve far more address space than they use; nobody's own settings are changed."""
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+
+_ONE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+_FRUGAL = {**dict.fromkeys(_ONE, "1"), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Settings of libraries that reserve far more address space than they use; nobody's own settings are changed. With one thread
+none is started: one for which there is no memory never begins, and Python waits for it forever."""
 
 
 def is_limited() -> bool:
@@ -53,9 +57,8 @@ def guarded(command: Callable[[], int]) -> int:
     child = os.fork()
     if child == 0:
         os.close(reader)
+        _end_with_parent()
         code = command()
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
         os.write(writer, bytes([code]))
         os._exit(code)
     os.close(writer)
@@ -70,3 +73,11 @@ def guarded(command: Callable[[], int]) -> int:
         return 128 + os.WTERMSIG(status)
     sys.stderr.write(NOT_ENOUGH + "\n")
     return EXIT
+
+
+def _end_with_parent() -> None:
+    """Have this process killed when its parent is: a command that was killed publishes nothing any more."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)

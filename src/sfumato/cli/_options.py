@@ -24,7 +24,7 @@ From: TypeAlias = Annotated[
         show_envvar=True,
     ),
 ]
-Sql: TypeAlias = Annotated[str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.")]
+SqlOption: TypeAlias = Annotated[str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.")]
 ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.")]
 PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.")]
 TablePolicy: TypeAlias = Annotated[
@@ -33,7 +33,7 @@ TablePolicy: TypeAlias = Annotated[
 Attacks: TypeAlias = Annotated[
     list[str] | None, typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.")
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Seed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.")]
 Receipts: TypeAlias = Annotated[
     Path | None,
@@ -61,7 +61,7 @@ def table_source(data: Path | None, database: str | None, sql: str | None) -> Pa
     return Database(database, sql)
 
 
-class EngineName(StrEnum):
+class EngineChoice(StrEnum):
     """Who holds a table: this process in memory, DuckDB beyond it, or a Spark cluster."""
 
     memory = "memory"
@@ -70,7 +70,7 @@ class EngineName(StrEnum):
 
 
 EngineOption: TypeAlias = Annotated[
-    EngineName | None,
+    EngineChoice | None,
     typer.Option(
         "--engine",
         help="Who holds the table: memory, duckdb for one beyond it, or spark (Parquet files); by size otherwise.",

@@ -16,7 +16,7 @@ from sfumato.errors import SfumatoError
 from sfumato.places import private_directory, user_data
 
 if TYPE_CHECKING:
-    from sfumato.query.language.vocabulary import Vocabulary, Words
+    from sfumato.query.language.vocabulary import ColumnValues, Vocabulary
 
 WORDS = (
     "SELECT", "COUNT(*)", "SHARE(", "AVG(", "SUM(", "MEDIAN(", "QUANTILE(", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT",
@@ -49,7 +49,7 @@ _COMPARED = re.compile(
 class Completer:
     """What can follow a line that is being typed, from what the release shows."""
 
-    columns: Sequence[Words]
+    columns: Sequence[ColumnValues]
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Completer:
@@ -76,7 +76,7 @@ class Completer:
         typed = line.removeprefix(".values ")
         return [f".values {one.name}" for one in self.columns if one.name.startswith(typed)]
 
-    def _named(self, name: str) -> Words | None:
+    def _named(self, name: str) -> ColumnValues | None:
         return next((one for one in self.columns if one.name.lower() == name.lower()), None)
 
     def listing(self, command: str) -> list[tuple[str, ...]] | None:

@@ -23,8 +23,9 @@ BROKEN, BAD_INPUT, BUG = 1, 2, 3
 def verb(function: Callable[P, R]) -> Callable[P, R]:
     """Return the verb whose errors become one message: exit 1 for a broken claim, 2 for bad input, 3 for a bug.
 
-    A signal ends it with 128 and the signal's number; after everything was written it is no failure. The text of an unexpected
-    exception is not shown, since nobody has checked that it holds no person's values.
+    A signal ends it with 128 and the signal's number. After everything was written nothing is a failure, neither a signal nor a
+    mistake of ours in telling about it. The text of an unexpected exception is not shown, since nobody has checked that it holds
+    no person's values.
     """
 
     @functools.wraps(function)
@@ -41,6 +42,9 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
             if STATE.signal or isinstance(error, KeyboardInterrupt):  # an import may turn one into another exception
                 message, code = interruption()
                 STATE.reported = True
+            elif STATE.written:
+                told = f"{visible(STATE.written)} was written; telling about it failed ({type(error).__name__})"
+                message, code = f"warning: {told}", 0
             else:
                 message, code = _described(error)
             typer.echo(message, err=True)

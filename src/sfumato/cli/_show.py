@@ -78,8 +78,9 @@ def near(path: str) -> str:
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document on standard output, and nothing else."""
-    sys.stdout.write(escape_json(json.dumps(document, indent=2, ensure_ascii=False, default=_plain)) + "\n")
+    """Print one JSON document on standard output, and nothing else; in ASCII where that could not write every letter."""
+    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    sys.stdout.write(escape_json(json.dumps(document, indent=2, ensure_ascii=plain, default=_plain)) + "\n")
 
 
 def warn(message: str) -> None:

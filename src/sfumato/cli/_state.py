@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class State:
-    """Options before the verb, the signal that came, whether it was reported, the release that is whole and in place,
-    and whether the reader of the output has gone."""
+    """Options before the verb, the signal that came, whether it was reported, what is whole and in place, whether output goes
+    nowhere since its reader has gone or it could not be written, and why it could not."""
 
     debug: bool = False
     signal: int = 0
     reported: bool = False
     written: str = ""
-    reader_gone: bool = False
+    output_gone: bool = False
+    lost: str = ""
 
 
 STATE = State()
@@ -35,6 +39,19 @@ def catch_signals() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """Put something in its place while the block runs. From its end on the verb has done what it is for.
+
+    A signal that comes after the last step waits until that is noted: what is there is never said not to be.
+    """
+    from sfumato.release.atomic import undisturbed
+
+    with undisturbed():
+        yield
+        STATE.written = str(target)
 
 
 def ignore_signals() -> None:

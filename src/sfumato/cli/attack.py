@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import Attacks, From, Json, Receipts, Seed, Sql, TablePolicy, table_source
+from sfumato.cli._options import Attacks, From, JsonOption, Receipts, Seed, SqlOption, TablePolicy, table_source
 from sfumato.cli._run import BROKEN, verb
 from sfumato.cli._show import console, counted, grid, hundredths, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.attacks import AttackResult
+    from sfumato.attacks.differential import DifferentialInference
     from sfumato.table import Table
 
 
@@ -23,7 +24,7 @@ def attack(
     *,
     table: Annotated[Path | None, typer.Option(help="The original table: it judges the attacks, which never see it.")] = None,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     attacks: Attacks = None,
     outsiders: Annotated[
         Path | None,
@@ -54,7 +55,8 @@ def attack(
     policy: TablePolicy = None,
     receipts: Receipts = None,
     seed: Seed = None,
-    as_json: Json = False,
+    every: Annotated[bool, typer.Option("--every", help="Also list attacks that are no better than guessing.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Try adversaries on a release: how often each is right, how sure she is, and what the release claims against her.
 
@@ -97,7 +99,7 @@ def attack(
     if as_json:
         print_json({"release": str(release), "attacks": [one.to_dict() for one in results]})
     else:
-        show_results(results, release, original.rows)
+        show_results(results, release, original.rows, every=every)
     if any(one.verdict == "refuted" for one in results):
         raise typer.Exit(BROKEN)
 
@@ -125,14 +127,26 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
         raise InputError("--differential takes a table and a policy, and no release", hint="--differential FILE --policy FILE")
     asked = Policy.load(policy)
     people = asked.read_table(table)
-    limits = asked.requirement.bounds(people.sensitive.histogram())
-    bounds = {label: float(limit) for label, limit in zip(limits.values, limits.limits, strict=True)}
-    found = differential_inference(people, bounds, draws=draws)
+    found = {}
+    for one in people.each():
+        name = one.sensitive.domain.names[0]
+        rule = asked.requirement.of(name) if people.schema.protects_each else asked.requirement
+        limits = rule.bounds(one.sensitive.histogram())
+        bounds = {label: float(limit) for label, limit in limits.value_limits.items()}
+        found[name] = differential_inference(one, bounds, draws=draws)
     if as_json:
-        print_json(found.to_dict())
+        plain = {name: told.to_dict() for name, told in found.items()}
+        print_json(plain if people.schema.protects_each else next(iter(plain.values())))
         return
+    console().print(f"Two counts with Laplace noise of scale 1/ε about {counted(people.rows)}, and their ratio. Private.")
+    for name, told in found.items():
+        if people.schema.protects_each:
+            console().print(f"[bold]{shown(name)}[/bold]")
+        _show_differential(told)
+
+
+def _show_differential(found: DifferentialInference) -> None:
     screen = console()
-    screen.print(f"Two counts with Laplace noise of scale 1/ε about {counted(people.rows)}, and their ratio. Private.")
     screen.print(
         f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {hundredths(found.share)} % of "
         f"{found.size:,} people where {hundredths(found.bound)} % is allowed."
@@ -176,15 +190,102 @@ def _sets(given: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> None:
-    """Print a row for each attack, then what is worth knowing about it."""
+def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, every: bool = False) -> None:
+    """Print a row for each attack that reached something, a line about each kind of others, then what is worth knowing.
+
+    Of several secrets, a row only where somebody is above a bound or a claim is refuted, by the variant that reaches most. With
+    `every`, a row for every attack.
+    """
+    from sfumato.attacks.judge import NO_BETTER
+
     screen = console()
     screen.print(f"Attacks on [bold]{shown(release)}[/bold], a release of {counted(rows)}. Private: measured on the original.")
+    tried = [one for one in results if not one.refused]
+    idle = [] if every else [one for one in tried if _reaches_nothing(one)]
+    within = [] if every else [one for one in tried if one.secret and one not in idle and _within_bounds(one)]
+    telling = [one for one in tried if one not in idle and one not in within]
+    listed = telling if every else _strongest(telling)
+    if listed:
+        _show_figures(listed)
+    if len(telling) > len(listed):
+        screen.print(f"{counted(len(telling) - len(listed), 'variant', 'variants')} of these reach no more. --every lists them.")
+    if within:
+        screen.print(_about_within(within, len(tried)), soft_wrap=True)
+    if idle:
+        screen.print(_about_idle(idle, len(tried)), soft_wrap=True)
+    for one in results:
+        if one.verdict == "refuted":
+            belief, bound = hundredths(one.worst), hundredths(one.bound)
+            screen.print(f"[red]refuted:[/red] {shown(one.name)} reaches {belief} % where {bound} % is claimed to be the most")
+        for text in one.warnings:
+            if text == NO_BETTER:  # the table shows both shares
+                continue
+            screen.print(f"[yellow]warning:[/yellow] {shown(one.name)}: {shown(text)}")
+        for name, figure in one.figures.items() if one in listed else ():
+            screen.print(f"  {shown(one.name)}: {shown(name)} {figure:.4g}")
+    refused = {(one.attack, one.refused) for one in results if one.refused}
+    for name, reason in sorted(refused):
+        screen.print(f"[dim]{shown(name)} was not tried: {shown(reason)}[/dim]")
+
+
+def _reaches_nothing(one: AttackResult) -> bool:
+    """Return whether an attack guesses no better than the most frequent value does, and puts nobody above a bound."""
+    from sfumato.attacks.judge import NO_BETTER
+
+    return NO_BETTER in one.warnings and not one.over and one.verdict != "refuted"
+
+
+def _within_bounds(one: AttackResult) -> bool:
+    """Return whether an attack puts nobody above a bound, as far as there are bounds that it could be above."""
+    return one.over == 0 and one.verdict != "refuted"
+
+
+def _strongest(results: Sequence[AttackResult]) -> list[AttackResult]:
+    """Return of each attack on one of several secrets the variant that reaches most, and all that refute a claim.
+
+    Presence is asked of people, whatever is secret about them: of equal figures the first is enough.
+    """
+    best: dict[tuple[object, ...], AttackResult] = {}
+    for one in results:
+        key: tuple[object, ...] = (one.attack, one.variant)
+        if one.secret and one.verdict != "refuted":
+            key = (one.attack, one.secret if one.over is not None else one.success)
+        kept = best.setdefault(key, one)
+        best[key] = max(kept, one, key=lambda found: (found.over or 0.0, found.success or 0.0))
+    return list(best.values())
+
+
+def _about_within(within: Sequence[AttackResult], tried: int) -> str:
+    """Return in a line what attacks reach that keep all bounds: of each secret the one that is right most often."""
+    kept = sum(one.verdict == "claimed" for one in within)
+    best: dict[str, AttackResult] = {}
+    for one in within:
+        best[one.secret] = max(best.get(one.secret, one), one, key=lambda found: found.success or 0.0)
+    named = "; ".join(
+        f"{shown(one.name)}: {hundredths(one.success)} % right, guessing {hundredths(one.baseline)} %" for one in best.values()
+    )
+    claims = f" {counted(kept, 'claim', 'claims')} kept." if kept else ""
+    return (
+        f"Better than guessing, and nobody above a bound: {len(within)} of {tried}, at most {named}.{claims} --every lists them."
+    )
+
+
+def _about_idle(idle: Sequence[AttackResult], tried: int) -> str:
+    kept = sum(one.verdict == "claimed" for one in idle)
+    largest = max(one.largest_belief or 0.0 for one in idle)
+    names = ", ".join(dict.fromkeys(shown(one.attack) for one in idle))
+    claims = f" {counted(kept, 'claim', 'claims')} kept." if kept else ""
+    return (
+        f"No better than guessing, and nobody above a bound: {len(idle)} of {tried} ({names}); largest belief in the truth "
+        f"{hundredths(largest)} %.{claims} --every lists them."
+    )
+
+
+def _show_figures(results: Sequence[AttackResult]) -> None:
+    """Print the table of figures, and what its columns mean."""
     table = grid("attack", "right", "±", "guess", "control", "belief", "largest", "over", "claim", right=(1, 2, 3, 4, 5, 6, 7))
     said = {"claimed": "[green]kept[/green]", "refuted": "[red]refuted[/red]", "not claimed": "[dim]none[/dim]"}
     for one in results:
-        if one.refused:
-            continue
         low, high = one.interval or (0.0, 1.0)
         table.add_row(
             shown(one.name),
@@ -193,17 +294,8 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> N
             *map(hundredths, (one.baseline, one.control, one.mean_belief, one.largest_belief, one.over)),
             said[one.verdict],
         )
+    screen = console()
     screen.print(table)
-    for one in results:
-        if one.verdict == "refuted":
-            belief, bound = hundredths(one.worst), hundredths(one.bound)
-            screen.print(f"[red]refuted:[/red] {shown(one.name)} reaches {belief} % where {bound} % is claimed to be the most")
-        for text in one.warnings:
-            screen.print(f"[yellow]warning:[/yellow] {shown(one.name)}: {shown(text)}")
-        for name, figure in one.figures.items():
-            screen.print(f"  {shown(one.name)}: {shown(name)} {figure:.4g}")
-        if one.refused:
-            screen.print(f"[dim]{shown(one.attack)} was not tried: {shown(one.refused)}[/dim]")
     screen.print(
         "[dim]In %. right: how often the best guess names the truth. guess: how often the most frequent value does. control: "
         "right for people who are not in the table. belief, largest: mean and largest belief in the truth. over: people of whom "

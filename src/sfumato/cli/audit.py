@@ -9,19 +9,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import EngineName, EngineOption, From, Json, MemoryOption, Receipts, ReleaseDirectory, Sql, table_source
+from sfumato.cli._options import (
+    EngineChoice,
+    EngineOption,
+    From,
+    JsonOption,
+    MemoryOption,
+    Receipts,
+    ReleaseDirectory,
+    SqlOption,
+    table_source,
+)
 from sfumato.cli._run import BROKEN, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
     from sfumato.policy import Policy
-    from sfumato.register import Kept
+    from sfumato.register import NamedReceipt
     from sfumato.table import Table
     from sfumato.table.database import Database
 
 PROBLEMS = 5
 """How many problems are printed one by one; --json has them all."""
+
+
+def _schema(wanted: bool) -> None:
+    if wanted:
+        from sfumato.release.shape import manifest_schema
+
+        print_json(manifest_schema())
+        raise typer.Exit
 
 
 @verb
@@ -30,7 +48,7 @@ def audit(
     *,
     table: Annotated[Path | None, typer.Option(help="The original table: then it is also checked that nobody is lost.")] = None,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     policy: Annotated[
         Path | None,
         typer.Option(
@@ -50,13 +68,17 @@ def audit(
     receipts: Receipts = None,
     engine: EngineOption = None,
     memory: MemoryOption = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", callback=_schema, is_eager=True, help="Print the JSON Schema of manifest.json and exit.")
+    ] = False,
 ) -> None:
     """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
 
     Exit code 1 when a claim is broken, when the files are not what the manifest says, or when the release was made under another
     policy.
     """
+    del schema  # its callback has done what it asks for
     from sfumato.api import audit as check
     from sfumato.cli.large import audit_large
     from sfumato.cli.publish import engine_of
@@ -93,7 +115,7 @@ def audit(
         raise typer.Exit(BROKEN)
 
 
-def is_large(release: Path, table: Path | None, engine: EngineName | None, memory: str | None, *, alone: bool) -> bool:
+def is_large(release: Path, table: Path | None, engine: EngineChoice | None, memory: str | None, *, alone: bool) -> bool:
     """Return whether a release is audited beyond memory: as asked, else by its size or that of the table.
 
     `alone`: there is nothing else that only an audit in memory reads.
@@ -122,11 +144,12 @@ def is_large(release: Path, table: Path | None, engine: EngineName | None, memor
 
 
 def read_original(
-    release: Path, table: Path | Database, policy: Policy | None, kept: Kept | None, *, named: str = ""
+    release: Path, table: Path | Database, policy: Policy | None, kept: NamedReceipt | None, *, named: str = ""
 ) -> tuple[Table, str]:
     """Return the original table, read as the policy, the receipt of the release, or else the manifest says; and which."""
     from sfumato.errors import InputError
     from sfumato.policy import Policy
+    from sfumato.release.files import read_manifest
     from sfumato.table import Schema, Table
     from sfumato.table.read import column_names
 
@@ -138,10 +161,10 @@ def read_original(
     if remembered is not None and kept is not None:
         return remembered.read_table(table), f"read as the policy in {kept.path} says"
     declared = _declared(release)
-    published = Schema.from_dict(declared)
+    published, drawn = Schema.from_dict(declared), not read_manifest(release).shown_as.of_people
     rest = [name for name in column_names(table) if published.role(name) is None]
     try:
-        original = Table.read(table, Schema(**declared, other=rest))
+        original = Table.read(table, Schema(**declared, other=rest, by_cell=drawn))
         original.require_people()
     except InputError as error:
         raise InputError(error.message, hint="give --policy, which says how the publisher read the table") from None
@@ -197,7 +220,7 @@ def _declared(release: Path) -> dict[str, Any]:
     return declared
 
 
-def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> list[str]:
+def policy_problems(release: Path, policy: Policy | None, kept: NamedReceipt | None) -> list[str]:
     """Return where the release is not the one that the policy asks for, or not the one that its receipt remembers."""
     from sfumato.release.files import MANIFEST
     from sfumato.release.manifest import Manifest
@@ -207,7 +230,7 @@ def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> 
         manifest = Manifest.from_json((release / MANIFEST).read_text(encoding="utf-8"))
         for name, made, asked in (
             ("requirement", manifest.requirement, policy.requirement.to_dict()),
-            ("method", manifest.method, None if policy.method is None else policy.method.to_dict()),
+            ("method", manifest.method, None if policy.method is None else policy.method.settled(manifest.rows).to_dict()),
         ):
             if asked is not None and dict(made) != asked:
                 problems.append(f"the release was made with another {name} than the policy has: {_differences(made, asked)}")
@@ -227,7 +250,7 @@ def _written(value: Any) -> str:
     return "not there" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
+def claim_lines(report: Audit, baseline: float | None = None, *, several: bool = False) -> list[str]:
     """Return each claim: against whom, whether it holds, which value comes closest to its bound, and why if it does not hold.
 
     Where the audit had the table also the exposure, beside the `baseline` of somebody who knows only how frequent each value is.
@@ -256,19 +279,14 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")
     if report.exposure is not None:
-        line = f"Exposure, the mean belief of a reader in a person's true value (private): {percent(report.exposure)}"
+        what = "what a person has, over all facts" if several else "a person's true value"
+        line = f"Exposure, the mean belief of a reader in {what} (private): {percent(report.exposure)}"
+        if report.exposed is not None:
+            line += f" for {shown(report.exposed)}, the largest of all secrets"
         if baseline is not None:
             line += f"; knowing only how frequent each value is: {percent(baseline)}"
         lines.append(line)
     return lines
-
-
-def baseline_of(table: Table) -> float:
-    """Return Σ share²: the mean belief in the true value of somebody who knows only the shares.
-
-    Of the column of which they tell most, where each is protected by itself.
-    """
-    return max(float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in table.apart())
 
 
 def _show(report: Audit, release: Path, how: str, original: Table | None) -> None:
@@ -283,13 +301,19 @@ def _show(report: Audit, release: Path, how: str, original: Table | None) -> Non
     screen.print(f"Audit of [bold]{shown(release)}[/bold]: {verdict}")
     if how:
         screen.print(f"The original table was {shown(how)}.")
-    for line in claim_lines(report, None if original is None else baseline_of(original)):
+    baseline, several = (None, False) if original is None else (original.prior_exposure(report.exposed), original.schema.bundled)
+    for line in claim_lines(report, baseline, several=several):
         screen.print(line)
     for problem in report.problems[:PROBLEMS]:
         screen.print(f"[red]problem:[/red] {shown(problem)}")
     if len(report.problems) > PROBLEMS:
         screen.print(f"[red]problem:[/red] … and {len(report.problems) - PROBLEMS} more; --json shows them all")
-    if report.notice:
+    if report.problems and original is not None:
+        screen.print(
+            "If nobody changed the release, --table is another table than it was made of, or --policy reads it otherwise: "
+            "without both, the audit tells whether the release is whole by itself."
+        )
+    if report.notice and not any(report.notice in one.note for one in report.claims):
         screen.print(f"[dim]{shown(report.notice)}[/dim]")
     for warning in report.warnings:
         screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli._options import Data, From, Json, PolicyFile, Receipts, Sql, Workers, table_source
+from sfumato.cli._options import Data, From, JsonOption, PolicyFile, Receipts, SqlOption, Workers, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import bullets, console, grid, hundredths, near, print_json, progress_bar, shown, warn
+from sfumato.cli._state import STATE
 from sfumato.cli.explain import DRAFT, read_workload
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.compare import Run, Study
+    from sfumato.comparison import Run, Study
     from sfumato.progress import Progress
 
 
@@ -30,7 +31,7 @@ def compare(
     *,
     policy: PolicyFile,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     methods: Annotated[
         str | None, typer.Option(help="Names, separated by commas; all that can keep the policy otherwise.")
     ] = None,
@@ -57,7 +58,7 @@ def compare(
     receipts: Receipts = None,
     every: Annotated[bool, typer.Option("--all", help="Show everything: cost and size too, and who takes no part.")] = False,
     workers: Workers = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure every method that can keep the policy, and every variation, side by side: error, exposure, time, size.
 
@@ -65,8 +66,8 @@ def compare(
     on the data.
     """
     from sfumato.api import compare as make
-    from sfumato.compare.study import ATTACKS, WORKLOADS
-    from sfumato.compare.vary import parse_vary
+    from sfumato.comparison.study import ATTACKS, WORKLOADS
+    from sfumato.comparison.vary import parse_vary
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
 
@@ -88,13 +89,15 @@ def compare(
             workload=asked,
             translate=translate,
             attacks=tuple(dict.fromkeys((*ATTACKS, *(attack or ())))),
-            people=people,
+            sample=people,
             spend=spend,
             register=receipts,
             out=out,
             workers=workers,
             progress=_in_lines(tell),
         )
+    if out is not None:
+        STATE.written = str(out)
     if as_json:
         print_json(study.to_dict())
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli._options import Data, From, Json, PolicyFile, Sql, Workers, table_source
+from sfumato.cli._options import Data, From, JsonOption, PolicyFile, SqlOption, Workers, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
@@ -16,8 +16,8 @@ from sfumato.cli._workers import limited
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.explain import Explanation, Risk, Study
-    from sfumato.explain.odds import Odds
+    from sfumato.explanation import Explanation, GroupingStudy, Risk
+    from sfumato.explanation.odds import Odds
     from sfumato.query import Workload
 
 DRAFT = (
@@ -34,7 +34,7 @@ def explain(
     *,
     policy: PolicyFile,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
@@ -44,7 +44,7 @@ def explain(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Do not measure query error and exposure.")] = False,
     workers: Workers = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Tell what a policy means for a table: can it be kept, who is unprotected, what does it cost, what is not promised.
 
@@ -55,7 +55,7 @@ def explain(
     private.
     """
     from sfumato.errors import PolicyError
-    from sfumato.explain import explain as make
+    from sfumato.explanation import explain as make
     from sfumato.policy import Policy
 
     if quick and workload is not None:
@@ -103,7 +103,7 @@ def question_text(path: Path | None, option: str, has: str, expected: str) -> st
     except UnicodeDecodeError:
         raise InputError(f"{name}: not UTF-8 text", hint=expected) from None
     except TooLongError:
-        raise InputError(f"{name}: {has} at most {LONGEST:,} bytes", hint="is it the table?") from None
+        raise InputError(f"{name}: {has} at most {LONGEST:,} bytes", hint="did you give the table instead?") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror}", hint=check) from None
     return text
@@ -125,22 +125,22 @@ def _show(about: Explanation, *, every: bool) -> None:
             "policy as fixed in advance. --all shows every column, value and figure."
         )
         return
-    if about.risk is not None:
-        _show_risk(screen, about.risk)
+    if about.table.risk is not None:
+        _show_risk(screen, about.table.risk)
     screen.print(bullets([*about.measured(), *about.details()]))
     screen.print()
-    if about.odds is not None:
-        _show_odds(screen, about.odds)
-    title = "Every value, and every set" if about.sets else "Every value"
-    last = "smallest bucket" if about.odds is None else "belief before"
+    if about.cost.odds is not None:
+        _show_odds(screen, about.cost.odds)
+    title = "Every value, and every set" if about.rule.sets else "Every value"
+    last = "smallest bucket" if about.cost.odds is None else "belief before"
     table = grid("value", "people", "share", "bound", "factor", last, title=title, right=(1, 2, 3, 4, 5))
-    for value in (*about.values, *about.sets):
-        before = value.share if about.odds is None else about.odds.before(value)
+    for value in (*about.rule.values, *about.rule.sets):
+        before = value.share if about.cost.odds is None else about.cost.odds.before(value)
         bound = "none" if value.bound == 1 else f"{float(value.bound):.4f}"
         factor = "" if value.bound == 1 else f"{float(value.bound / before):.3g}×" if before else "∞"
         mark = "" if value.bound >= before else " (below its share)"
         name = f"any of {value.value}" if value.members else value.value
-        needs = str(value.needs) if about.odds is None else f"{float(before):.4f}"
+        needs = str(value.needs) if about.cost.odds is None else f"{float(before):.4f}"
         table.add_row(shown(name), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, needs)
     screen.print(table)
 
@@ -153,7 +153,7 @@ def _show_odds(screen: Console, odds: Odds) -> None:
 
 def _show_risk(screen: Console, risk: Risk) -> None:
     from sfumato.exact import percent
-    from sfumato.explain.risk import band_names
+    from sfumato.explanation.risk import band_names
 
     title = "k: how many people have the same quasi values"
     bands = [(name, f"{k:,}", percent(k / risk.people, 1)) for name, k in zip(band_names(), risk.bands, strict=True)]
@@ -173,9 +173,9 @@ def _show_risk(screen: Console, risk: Risk) -> None:
     screen.print(table)
 
 
-def _show_study(screen: Console, study: Study) -> None:
+def _show_study(screen: Console, study: GroupingStudy) -> None:
     from sfumato.exact import percent
-    from sfumato.explain.cost import range_text
+    from sfumato.explanation.cost import range_text
 
     headings = ("people together", "holds against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli._show import counted, progress_bar
-from sfumato.cli._state import STATE
+from sfumato.cli._show import progress_bar
+from sfumato.cli._state import writing
+from sfumato.errors import PeopleNotTold
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
     from sfumato.policy import Policy
-    from sfumato.register import Kept
+    from sfumato.register import NamedReceipt
     from sfumato.scale.choice import EngineName
     from sfumato.scale.publish import Published
     from sfumato.table import Table
 
 
-def deliver_large(
+def by_engine(
     data: list[Path],
     policy: Path,
     out: Path,
@@ -29,38 +31,27 @@ def deliver_large(
     workers: int | None,
 ) -> tuple[dict[str, Any], Audit]:
     """Publish files by an engine to a directory, with a receipt, and return what there is to tell about it."""
-    from sfumato.cli.publish import Written, document_of
+    from sfumato.cli.publish import Ready, deliver, made_of
     from sfumato.policy import Policy
-    from sfumato.receipt import place_receipt, receipt_text
-    from sfumato.register import earlier_publications, open_register, places_of
-    from sfumato.scale.engine import Limits
+    from sfumato.register import open_register
+    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.verb import publish_source
 
-    limits = Limits.of(memory, workers)
+    limits = ResourceLimits.of(memory, workers)
     chosen = Policy.load(policy, data=data[0] if data[0].is_file() else None)
     chosen.require_reviewed(data[0], named=str(policy))
     home = open_register() if receipts is None else receipts
-    written: list[Written] = []
+    told: list[tuple[dict[str, Any], Audit]] = []
 
-    def keep(made: Published, target: Path) -> None:
+    def put(made: Published, draft: Path) -> None:
         assert made.fingerprints is not None
-        places = places_of(out, [data[0].absolute().parent, *([] if home is None else [home])])
-        earlier = earlier_publications(made.fingerprints[0], places)
-        text = receipt_text(
-            out.absolute(),
-            target,
-            fingerprint=made.fingerprints[0],
-            policy=chosen.kept_text(made.table),
-            figures=made.private,
-            audit=made.audit.to_dict(),
-            people=made.fingerprints[1],
-            gamma=made.manifest.parameters.get("gamma"),
-        )
-        receipt = place_receipt(text, out.absolute().parent if home is None else home, out.name)
-        written.append(Written(out, receipt, home, made.fingerprints[1], earlier))
+        how, beside = [made_of(made.manifest, made.sizes, made.private)], [data[0].absolute().parent]
+        ready = Ready(draft, made, made.manifest, made.table, made.fingerprints, how, beside)
+        told.append(deliver(ready, chosen, out, home))
 
-    with progress_bar() as tell:
-        made = publish_source(
+    warnings.simplefilter("ignore", PeopleNotTold)  # what is said of the draw says it
+    with progress_bar() as tell, writing(out):
+        publish_source(
             data if len(data) > 1 else data[0],
             chosen.schema,
             chosen.requirement,
@@ -74,19 +65,16 @@ def deliver_large(
             limits=limits,
             engine=engine,
             fingerprinted=True,
-            receipt=keep,
+            deliver=put,
         )
-    STATE.written = str(out)
-    sizes = made.sizes
-    how = f"{counted(len(sizes), 'bucket', 'buckets')} of {int(sizes.min()):,} to {int(sizes.max()):,} people."
-    return document_of(made, made.manifest, made.table, chosen, written[0], [how], None), made.audit
+    return told[0]
 
 
 def audit_large(
     release: Path,
     table: Path | None,
     policy: Policy | None,
-    kept: Kept | None,
+    kept: NamedReceipt | None,
     *,
     engine: EngineName | None,
     memory: str | None,
@@ -95,7 +83,7 @@ def audit_large(
     """Return the audit of a release a file at a time, how the table was read, and the table without its rows."""
     from sfumato.cli.audit import require_choice
     from sfumato.policy import Policy
-    from sfumato.scale.engine import Limits
+    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.verb import audit_directory
 
     remembered = Policy.parse(kept.policy) if kept is not None and kept.same else None
@@ -109,7 +97,7 @@ def audit_large(
             how = f"read as {named} says"
     schema, options = (None, None) if chosen is None else (chosen.schema, chosen.options)
     report, original = audit_directory(
-        release, table, schema, options=options, random=coins, limits=Limits.of(memory), engine=engine
+        release, table, schema, options=options, random=coins, limits=ResourceLimits.of(memory), engine=engine
     )
     if original is not None:
         original.require_people()

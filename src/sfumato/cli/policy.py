@@ -1,4 +1,4 @@
-"""`sfumato policy`: a draft of a policy, its check against a table, and what two policies say differently."""
+"""`sfumato policy`: a draft of a policy, its check against a table, what two policies say differently, and their schema."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from sfumato.cli._options import Data, From, Json, Sql, table_source
+from sfumato.cli._options import Data, From, JsonOption, SqlOption, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, grid, print_json, shown, warn
+from sfumato.cli._state import writing
 
 if TYPE_CHECKING:
+    from sfumato.explanation.tightness import Tightness
     from sfumato.policy import Decision, Policy
     from sfumato.table import Table
-    from sfumato.table.read import Place
+    from sfumato.table.read import TablePath
 
 app = typer.Typer(help="Write, check and compare policy files.", no_args_is_help=True)
 
-Columns: TypeAlias = Annotated[list[str] | None, typer.Option(help="Columns, with commas between them.")]
+ColumnsOption: TypeAlias = Annotated[list[str] | None, typer.Option(help="Columns, with commas between them.")]
 PolicyPath: TypeAlias = Annotated[Path, typer.Argument(help="A policy, a TOML file.")]
 
 _REVIEWED = re.compile(r"^reviewed[ \t]*=[ \t]*false\b", re.MULTILINE)
@@ -38,7 +40,7 @@ def init(
     data: Data = None,
     *,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A new file; standard output otherwise.")] = None,
     sensitive: Annotated[list[str] | None, typer.Option(help="What is protected: columns, with commas between them.")] = None,
     quasi: Annotated[list[str] | None, typer.Option(help="What a reader may know, and is published.")] = None,
@@ -47,7 +49,15 @@ def init(
     reviewed: Annotated[
         bool, typer.Option("--reviewed", help="You know the role of every column: the draft can be published as it is.")
     ] = False,
-    names: Columns = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stricter bounds: theta and odds of 4 in place of 8; less is told.")
+    ] = False,
+    declared: Annotated[
+        bool,
+        typer.Option("--declared", help="For declared parameters and synthetic records: nothing follows from the table."),
+    ] = False,
+    rename: Annotated[bool, typer.Option("--rename", help="Number columns of one name: score, score_2.")] = False,
+    names: ColumnsOption = None,
     delimiter: Annotated[
         str | None, typer.Option(help="Between the values of a text file, such as ';' or tab; guessed otherwise.")
     ] = None,
@@ -87,7 +97,10 @@ def init(
                 "sensitive": _listed(sensitive),
                 "other": _listed(other),
             },
+            rename=rename,
             reviewed=reviewed,
+            strict=strict,
+            declared=declared,
         )
     except InputError as error:
         hint = hint_in_toml(error.hint)
@@ -98,7 +111,8 @@ def init(
         sys.stdout.write(text)
         return
     try:
-        write_private(out, lambda stream: stream.write(text.encode()))
+        with writing(out):
+            write_private(out, lambda stream: stream.write(text.encode()))
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror or error}", hint="check the path and its permissions") from None
     where = "…" if data is None else shown(data)
@@ -116,11 +130,11 @@ def check(
     data: Data = None,
     *,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     reviewed: Annotated[
         bool, typer.Option("--reviewed", help="You have looked at every role: write reviewed = true into the policy.")
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check a policy, by itself or with its table: everything that is wrong at once, and every role with what speaks for it.
 
@@ -132,7 +146,7 @@ def check(
     given = data is not None or sql is not None
     source = table_source(data, database, sql) if given else None
     chosen = Policy.load(policy, data=source)
-    decisions, table = ([], None) if source is None else _judged(chosen, source)
+    decisions, table, tight = ([], None, None) if source is None else _judged(chosen, source)
     if reviewed and not chosen.reviewed:
         if source is None:
             raise PolicyError("--reviewed: the roles are looked at beside the table", hint="give the table too")
@@ -142,18 +156,23 @@ def check(
             {
                 "reviewed": chosen.reviewed or reviewed,
                 "warnings": chosen.warnings,
-                "rows": None if table is None else table.rows,
+                "rows": None,
+                **({} if table is None else _facts(table)),
                 "columns": [vars(one) for one in decisions],
+                "too_tight": None if tight is None else tight.to_dict(),
             }
         )
         return
     for warning in chosen.warnings:
         warn(warning)
+    if tight is not None:
+        warn(tight.sentence())
     _show(policy, chosen, decisions, table, reviewed=reviewed)
 
 
-def _judged(chosen: Policy, source: Place) -> tuple[list[Decision], Table]:
-    """Return every role with its reason, after reading the table and checking that the policy can be kept."""
+def _judged(chosen: Policy, source: TablePath) -> tuple[list[Decision], Table, Tightness | None]:
+    """Return every role with its reason, the table, and which bounds are too tight; raise where the policy cannot be kept."""
+    from sfumato.explanation.explanation import tightness_of
     from sfumato.methods import default_method
     from sfumato.policy import review
     from sfumato.table.people import require_shared_texts
@@ -163,8 +182,16 @@ def _judged(chosen: Policy, source: Place) -> tuple[list[Decision], Table]:
     require_shared_texts(table)
     method = chosen.method or default_method(chosen.requirement, table)
     method.require_provable(table, chosen.requirement)
-    method.bounds(table, chosen.requirement)
-    return review(source, chosen.schema, chosen.options), table
+    method.require_bands(table, method.bounds(table, chosen.requirement))
+    return review(source, chosen.schema, chosen.options), table, tightness_of(table, chosen.requirement, chosen.method)
+
+
+def _facts(table: Table) -> dict[str, int]:
+    """Return how many rows there are; and where a person may have several values, how many people and facts."""
+    if table.bundles is None:
+        return {"rows": table.rows}
+    rows = table.rows if table.choice is None else table.choice.rows
+    return {"rows": rows, "people": table.rows, "facts": table.bundles.facts}
 
 
 def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Table | None, *, reviewed: bool) -> None:
@@ -180,7 +207,10 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
         screen.print(f"{several} a ?: look there. No program can tell that a secret was called quasi, and is published.")
     for sentence in [] if table is None else often_alone(table):
         warn(sentence)
-    beside = "" if table is None else f" for this table of {table.rows:,} rows"
+    for sentence in [] if table is None or table.bundles is None else table.about_people():
+        screen.print(shown(sentence))
+    many = "" if table is None else f"{table.rows:,} {'rows' if table.bundles is None else 'people'}"
+    beside = "" if table is None else f" for this table of {many}"
     screen.print(f"{shown(policy)}: no error was found{beside}.", soft_wrap=True)
     if reviewed and not chosen.reviewed:
         screen.print("It says reviewed = true now, and can be published.")
@@ -190,16 +220,14 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
 
 def _say_reviewed(policy: Path) -> None:
     """Write reviewed = true into the file, in one step; nothing else in it changes."""
-    import os
-
     from sfumato.errors import OutputError
-    from sfumato.release.atomic import workshop, write_draft
+    from sfumato.release.atomic import replace_private
 
     text = policy.read_text(encoding="utf-8")
     changed = _REVIEWED.sub("reviewed = true", text, count=1)
     try:
-        with workshop(policy) as hidden:
-            os.replace(write_draft(hidden / policy.name, lambda stream: stream.write(changed.encode())), policy)
+        with writing(policy):
+            replace_private(policy, lambda stream: stream.write(changed.encode()))
     except OSError as error:
         raise OutputError(f"cannot write {policy}: {error.strerror or error}", hint="write reviewed = true yourself") from None
 
@@ -210,7 +238,7 @@ def diff(
     old: PolicyPath,
     new: PolicyPath,
     *,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Tell in sentences what a new policy says differently from an old one, and what that means."""
     from sfumato.policy import Policy, differences
@@ -227,3 +255,16 @@ def diff(
 def _listed(given: Sequence[str] | None) -> list[str]:
     """Return the columns of an option that may be repeated and may hold several with commas between them."""
     return [name.strip() for one in given or () for name in one.split(",") if name.strip()]
+
+
+@app.command("schema")
+@verb
+def schema() -> None:
+    """Print the JSON Schema of policies, by which editors complete and check them while you write.
+
+    Save it beside the policy, and let the policy begin with the line "#:schema ./policy.schema.json": editors that use taplo
+    (Even Better TOML) read it. It knows the models and methods of installed packages too.
+    """
+    from sfumato.policy.schema import policy_schema
+
+    print_json(policy_schema())

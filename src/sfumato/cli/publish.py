@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from sfumato.cli._options import (
     DataFiles,
-    EngineName,
+    EngineChoice,
     EngineOption,
     Format,
     From,
-    Json,
+    JsonOption,
     MemoryOption,
     PolicyFile,
     Receipts,
     Seed,
-    Sql,
+    SqlOption,
     Workers,
     table_source,
 )
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
-from sfumato.cli._state import STATE
+from sfumato.cli._state import writing
 from sfumato.cli._workers import limited
-from sfumato.errors import OneBox
+from sfumato.errors import OneBox, PeopleNotTold
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from sfumato.arrays import Integers
     from sfumato.auditor import Audit
-    from sfumato.budget import Spent
-    from sfumato.methods import Boxes, Publication
+    from sfumato.methods import Publication
     from sfumato.policy import Policy
-    from sfumato.privacy import Bounds, Requirement
     from sfumato.register import Earlier
     from sfumato.release import Release
     from sfumato.release.manifest import Manifest
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from sfumato.table import Table
     from sfumato.table.database import Database
     from sfumato.table.fingerprint import Fingerprint
-
-NAMED = 5
-"""How many values are named one by one in a warning."""
 
 
 @verb
@@ -57,7 +54,7 @@ def publish(
     policy: PolicyFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.")],
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     seed: Seed = None,
     format: Annotated[Format, typer.Option(help="How the tables are written.")] = Format.parquet,
     receipts: Receipts = None,
@@ -70,7 +67,7 @@ def publish(
     workers: Workers = None,
     engine: EngineOption = None,
     memory: MemoryOption = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
 
@@ -84,13 +81,13 @@ def publish(
         refuse_beyond_memory(format, links)
     with limited(workers):
         if large and data:
-            from sfumato.cli.large import deliver_large
+            from sfumato.cli.large import by_engine
 
             limits = {"engine": engine_of(engine), "memory": memory, "workers": workers}
-            document, audit = deliver_large(data, policy, out, seed=seed, receipts=receipts, **limits)
+            document, audit = by_engine(data, policy, out, seed=seed, receipts=receipts, **limits)
         else:
             source = table_source(data[0] if data else None, database, sql)
-            document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
+            document, audit = from_memory(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
     if as_json:
         print_json(document)
         return
@@ -99,7 +96,7 @@ def publish(
     show_published(document, audit)
 
 
-def is_large(data: list[Path] | None, database: str | None, engine: EngineName | None, memory: str | None) -> bool:
+def is_large(data: list[Path] | None, database: str | None, engine: EngineChoice | None, memory: str | None) -> bool:
     """Return whether an engine publishes these files: as asked, else by size."""
     from sfumato.errors import PolicyError
     from sfumato.scale.choice import beyond_memory
@@ -117,7 +114,7 @@ def is_large(data: list[Path] | None, database: str | None, engine: EngineName |
     return large
 
 
-def engine_of(given: EngineName | None) -> Any:
+def engine_of(given: EngineChoice | None) -> Any:
     """Return the engine that was asked for, as the library names it."""
     return None if given is None else given.value
 
@@ -132,7 +129,7 @@ def refuse_beyond_memory(format: Format, links: Path | None) -> None:
         raise PolicyError("--links: only methods in memory match people", hint="--engine memory")
 
 
-def deliver(
+def from_memory(
     data: Path | Database,
     policy: Path,
     out: Path,
@@ -142,15 +139,14 @@ def deliver(
     receipts: Path | None,
     links: Path | None = None,
 ) -> tuple[dict[str, Any], Audit]:
-    """Publish to a directory, and return what there is to tell about it, with the audit it passed."""
+    """Publish a table in memory to a directory, and return what there is to tell about it, with the audit it passed."""
     from sfumato.api import publication
-    from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
     from sfumato.methods import METHODS
     from sfumato.policy import Policy
-    from sfumato.receipt import save_with_receipt
-    from sfumato.register import earlier_publications, open_register, places_of
-    from sfumato.release.atomic import undisturbed
+    from sfumato.receipt import whole_or_nothing
+    from sfumato.register import open_register
+    from sfumato.release.atomic import workshop
     from sfumato.release.links import require_private_place
 
     chosen = Policy.load(policy, data=data)
@@ -164,64 +160,90 @@ def deliver(
         tell("reading the table", 0.0)
         table = chosen.read_table(data, random=seed)
         home = open_register() if receipts is None else receipts
-        places = places_of(
-            out, [*([data.absolute().parent] if isinstance(data, Path) else []), *([] if home is None else [home])]
-        )
-        earlier = earlier_publications(table.fingerprint, places)
-        warnings.simplefilter("ignore", OneBox)  # `room_lost` says it, and more
+        warnings.simplefilter("ignore", OneBox)  # `made_of` says it
+        warnings.simplefilter("ignore", PeopleNotTold)  # so does what is said of the draw
         made = publication(
             table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
         )
+        manifest = made.release.manifest
+        how = [made_of(manifest, sizes_in(made.release), made.private)]
         tell("writing", 1.0)
-        with undisturbed():
-            receipt = save_with_receipt(
-                made.release,
-                out,
-                format=format.value,
-                receipts=home,
-                fingerprint=table.fingerprint,
-                policy=chosen.kept_text(table),
-                figures=made.private,
-                audit=made.audit.to_dict(),
-                people=table.people_fingerprint,
-            )
-            STATE.written = str(out)
-        if links is not None and made.links is not None:
-            made.links.save(links)
-    how = [made_of(made.release, made.private), *room_lost(table, chosen.requirement, made)]
-    baseline = None if made.audit.exposure is None else baseline_of(table)
-    written = Written(out, receipt, home, table.people_fingerprint, earlier)
-    return document_of(made, made.release.manifest, table, chosen, written, how, baseline), made.audit
+        with writing(out), whole_or_nothing(out, home), workshop(out.absolute()) as hidden:
+            draft = hidden / out.name
+            made.release.save(draft, format=format.value)
+            beside = [data.absolute().parent] if isinstance(data, Path) else []
+            ready = Ready(draft, made, manifest, table, (table.fingerprint, table.people_fingerprint), how, beside)
+            with kept_links(made, links):
+                return deliver(ready, chosen, out, home)
 
 
-class Written(NamedTuple):
-    """Where a release and its receipt were written, who is in it, and what was published of them before."""
+@contextlib.contextmanager
+def kept_links(made: Publication, links: Path | None) -> Iterator[None]:
+    """Keep who was matched with whom, where that is asked for, unless the block fails."""
+    if links is None or made.links is None:
+        yield
+        return
+    made.links.save(links)
+    try:
+        yield
+    except BaseException:
+        links.unlink()
+        raise
 
-    release: Path
-    receipt: Path
-    register: Path | None
-    people: Fingerprint
-    earlier: Sequence[Earlier]
+
+class Ready(NamedTuple):
+    """A release that lies ready in a workshop and has passed its audit, with what is known of it.
+
+    `fingerprints` are of the table and of its people, `how` are sentences about the groups, `beside` is where receipts are looked
+    for too.
+    """
+
+    draft: Path
+    made: Publication | Published
+    manifest: Manifest
+    table: Table
+    fingerprints: tuple[Fingerprint, Fingerprint]
+    how: Sequence[str]
+    beside: Sequence[Path]
 
 
-def document_of(
-    made: Publication | Published,
-    manifest: Manifest,
-    table: Table,
-    policy: Policy,
-    written: Written,
-    how: Sequence[str],
-    baseline: float | None,
-) -> dict[str, Any]:
-    """Return what there is to tell about a publication; `how` are sentences about the groups."""
-    from sfumato.budget import spent
+def deliver(ready: Ready, policy: Policy, out: Path, home: Path | None) -> tuple[dict[str, Any], Audit]:
+    """Put a release in its place, with its receipt, and return what there is to tell about it, with the audit it passed.
+
+    The one way to a published release, whoever made it. Everything that can be told is put together before: a mistake in that
+    leaves nothing behind, and what comes after the release has appeared only prints.
+    """
+    from sfumato import receipt
+    from sfumato.register import earlier_publications, places_of
+
+    made, (fingerprint, people) = ready.made, ready.fingerprints
+    earlier = earlier_publications(fingerprint, places_of(out, [*ready.beside, *([] if home is None else [home])]))
+    document = document_of(ready, policy, home, earlier)
+    lies = receipt.deliver(
+        ready.draft,
+        out.absolute(),
+        home,
+        gamma=ready.manifest.parameters.get("gamma"),
+        fingerprint=fingerprint,
+        policy=policy.kept_text(ready.table),
+        figures=made.private,
+        audit=made.audit.to_dict(),
+        people=people,
+    )
+    return {**document, "release": str(out), "receipt": str(lies)}, made.audit
+
+
+def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequence[Earlier]) -> dict[str, Any]:
+    """Return what there is to tell about a publication, but where it lies."""
     from sfumato.register import warnings_of
+    from sfumato.remarks import remarks
 
-    drawn = spent(written.people, kept_in(written.register)) if "gamma" in manifest.parameters else None
+    made, manifest, table = ready.made, ready.manifest, ready.table
+    drawn = made.spent
     return {
         "private": "figures about the original table; do not publish",
-        "release": str(written.release),
-        "receipt": str(written.receipt),
+        "release": "",
+        "receipt": "",
         "rows": manifest.rows,
         "dropped": table.dropped,
         "reproducible": manifest.reproducible,
@@ -230,116 +252,71 @@ def document_of(
         "one_row_per_person": table.schema.one_row_per_person,
         "made": [
             *([] if table.choice is None else [table.choice.sentence]),
-            *how,
-            *([] if drawn is None else [drawn_so_far(drawn, policy.budget)]),
+            *ready.how,
+            *([] if drawn is None else [drawn_so_far(drawn, policy.budget), *drawn["sentences"]]),
         ],
-        "spent": None if drawn is None else drawn.to_dict(),
+        "spent": drawn,
         "figures": made.private,
         "audit": made.audit.to_dict(),
-        "baseline": baseline,
-        "earlier": [found.to_dict() for found in written.earlier],
+        **({} if table.bundles is None else {"facts": table.bundles.facts}),
+        "baseline": None if made.audit.exposure is None else table.prior_exposure(made.audit.exposed),
+        "earlier": [found.to_dict() for found in earlier],
         "warnings": [
             *policy.warnings,
-            *warnings_of(written.earlier),
-            *([NO_REGISTER] if written.register is None else []),
-            *unbounded(made.bounds),
-            *(w for w in made.audit.warnings if OPEN not in w),
+            *warnings_of(earlier),
+            *([NO_REGISTER] if home is None else []),
+            *remarks(made.bounds, made.audit),
         ],
     }
 
 
-def made_of(release: Release, figures: Mapping[str, Any]) -> str:
-    """Return how people were put together: "Near people together, by safe cuts: 321 buckets of 100 to 1,900 people."."""
-    from sfumato.exact import percent
-    from sfumato.explain.cost import range_text
-    from sfumato.explain.study import sizes_of
+def sizes_in(release: Release) -> Integers:
+    """Return how many people each group of a release has; nothing where there are no groups."""
+    return release.sizes if release.shown_as.has_groups else release.sizes[:0]
 
-    if release.form == "synthetic":
-        together = counted(len(release.manifest.parameters["measured"]), "noisy table", "noisy tables")
-        return f"Records of nobody, drawn from {together}; no claim is made about what a reader believes."
-    sizes = sizes_of(release)
-    if release.form == "randomized":
+
+def made_of(manifest: Manifest, sizes: Integers, figures: Mapping[str, Any]) -> str:
+    """Return how records were grouped: "Near people together, by safe cuts: 321 buckets of 100 to 1,900 people."."""
+    from sfumato.exact import percent
+    from sfumato.explanation.cost import range_text
+    from sfumato.explanation.tightness import FEW
+
+    if not manifest.shown_as.of_people:
+        together = counted(len(manifest.parameters["measured"]), "noisy table", "noisy tables")
+        return f"Synthetic records, drawn from {together}; no claim is made about what a reader believes."
+    if manifest.shown_as.by_coin:
         # Nothing of how the coins fell, so that nobody draws again for it: retention and parts are those of the plan.
         parts = counted(len(figures["parts"]), "part", "parts")
         return f"Values are kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
-    one, more = ("bucket", "buckets") if release.form == "buckets" else ("group", "groups")
+    one, more = manifest.shown_as.group, manifest.shown_as.groups
     groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
-    parameters = release.manifest.parameters
-    basis = release.manifest.basis
+    parameters = manifest.parameters
     if "matches" in parameters and "weaker_claim" in parameters:
         people = counted(int(parameters["matches"]), "person", "people")
         return f"Every record has ranges of its own, which hold {people} or more; no claim is made about what a reader believes."
     if "weaker_claim" in parameters:
         return f"Groups as published, scattered over quasi space: {groups}; no claim is made about what a reader believes."
     if len(sizes) == 1:
-        return f"Everybody is in one {one} of {counted(int(sizes[0]), 'person', 'people')}: no division keeps what is asked for."
-    floor = figures.get("share_in_boxes_at_the_floor", 0.0) if basis == "tight" else 0.0
+        return f"Everybody is in one {one} of {counted(int(sizes[0]), 'person', 'people')}: it tells how frequent values are."
+    floor = figures.get("share_in_boxes_at_the_floor", 0.0) if manifest.rests_on.values_decide else 0.0
     stopped = f"; {percent(floor, 1)} of people are in boxes smaller than twice the floor" if floor else ""
-    return f"{_TOGETHER[str(basis)].format(one)}: {groups}{stopped}."
+    few = " That tells hardly more than how frequent values are." if len(sizes) < FEW else ""
+    return f"{manifest.rests_on.grouped.format(one)}: {groups}{stopped}.{few}"
 
 
-def drawn_so_far(drawn: Spent, budget: Fraction | None) -> str:
-    """Return what all draws about the same people come to, and what is left of a budget."""
+def drawn_so_far(drawn: Mapping[str, Any], budget: Fraction | None) -> str:
+    """Return what the draws of whoever is in most come to, and what is left of a budget."""
     limit = "" if budget is None else f" of a budget of {float(budget):g}"
-    free = f", and {counted(len(drawn.unlimited), 'release that nothing bounds', 'releases that nothing bounds')}"
-    said = f"Drawn about these people so far: {counted(drawn.draws, 'draw', 'draws')}, ε = {drawn.epsilon:.4g}{limit}"
-    return f"{said}{free if drawn.unlimited else ''}."
-
-
-def kept_in(home: Path | None) -> list[Path]:
-    """Return where bookings and receipts are: in the place that was named, and in the user's own register."""
-    from sfumato.register import user_register
-
-    return [place for place in (home, user_register()) if place is not None]
-
-
-_TOGETHER = {
-    "blind": "Who shares a {} was drawn at random",
-    "safe": "Near people together, by safe cuts",
-    "soft": "Near people together, by soft cuts",
-    "tight": "Near people together, by tight cuts",
-    "matched": "Near people together, matched",
-    "annealed": "Near people together, annealed",
-    "noisy": "Near people together, cut by quasi values alone, with noise on every count",
-}
-
-
-def room_lost(table: Table, requirement: Requirement, made: Publication) -> list[str]:
-    """Return why boxes were not cut, and what would help; nothing where they were."""
-    from sfumato.explain import no_room
-    from sfumato.methods.boxes import REFUSED
-
-    if made.method.way != "boxes" or made.private["groups"] > 1:
-        return []
-    told = getattr(made.release, "told", None)
-    if told is not None and told[0] < 1000:
-        return [f"No cut was made: {REFUSED}."]
-    return no_room(table, requirement, cast("Boxes", made.method)).sentences
+    free = f", and {counted(len(drawn['unlimited']), 'release that nothing bounds', 'releases that nothing bounds')}"
+    whom = f" at most, for {counted(drawn['people'])} of them" if drawn["told"] else ""
+    said = f"Drawn about these people so far: {counted(drawn['draws'], 'draw', 'draws')}, ε = {drawn['epsilon']:.4g}{limit}{whom}"
+    return f"{said}{free if drawn['unlimited'] else ''}."
 
 
 NO_REGISTER = (
     "your register of receipts cannot be written, so the private receipt lies beside the release, and a later publication from "
     "elsewhere does not find it; --receipts DIR names another place"
 )
-
-OPEN = "without a bound"
-"""What the audit's own warning about open values says; here one that also names them stands in its place."""
-
-
-def unbounded(bounds: Bounds) -> list[str]:
-    """Return a warning that says how many people have values without a bound, and which; nothing when nobody has."""
-    from sfumato.exact import percent
-    from sfumato.privacy.each import unstacked
-
-    if bounds.apart:
-        return [line for one in unstacked(bounds) for line in unbounded(one)]
-    counts = {bounds.values[place]: bounds.counts[place] for place in bounds.open_values}
-    if not counts:
-        return []
-    ranked = sorted(counts, key=lambda value: (-counts[value], value))
-    more = f" and {len(ranked) - NAMED} more" if len(ranked) > NAMED else ""
-    names = ", ".join(f"'{value}'" for value in ranked[:NAMED])
-    return [f"{percent(bounds.open_share, 1)} of people have values {OPEN} and may be shown openly: {names}{more}"]
 
 
 def show_published(document: dict[str, Any], audit: Audit) -> None:
@@ -352,6 +329,6 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
     for line in document["made"]:
         screen.print(shown(line))
-    for line in claim_lines(audit, document["baseline"]):
+    for line in claim_lines(audit, document["baseline"], several=document.get("facts") is not None):
         screen.print(line)
     screen.print(f"Private receipt, not to be published: {shown(near(document['receipt']))}")

@@ -19,9 +19,10 @@ from sfumato.cli._answers import (
     show_crosstab,
     show_quality,
 )
-from sfumato.cli._options import Json, ReleaseDirectory, Workers
+from sfumato.cli._options import JsonOption, ReleaseDirectory, Workers
 from sfumato.cli._run import BAD_INPUT, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown, warn
+from sfumato.cli._state import writing
 from sfumato.cli._workers import limited
 from sfumato.cli.explain import question_text
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class Estimator(StrEnum):
+class EstimatorChoice(StrEnum):
     """How the count is estimated."""
 
     paper = "paper"
@@ -51,7 +52,9 @@ def query(
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.")
     ] = None,
-    estimator: Annotated[Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")] = None,
+    estimator: Annotated[
+        EstimatorChoice | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")
+    ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
     duckdb: Annotated[
         Path | None, typer.Option("--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.")
@@ -64,7 +67,7 @@ def query(
     ] = None,
     quality: Annotated[bool, typer.Option("--quality", help="How well the release can tell about each column.")] = False,
     workers: Workers = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Answer questions for counts, shares, averages and sums from a release, each with an error bar.
 
@@ -96,7 +99,7 @@ def query(
 
         if open_prompt:
             from sfumato.cli._prompt import Completer, talk
-            from sfumato.query.count import engine_of
+            from sfumato.query.count import words_of
 
             def respond(line: str) -> None:
                 if line.startswith(".quality"):
@@ -106,7 +109,7 @@ def query(
                 else:
                     show_answer(count(line))
 
-            talk(Completer.of(engine_of(loaded).vocabulary), respond)
+            talk(Completer.of(words_of(loaded)), respond)
             return
         if many is not None:
             _answer_all(many, count, as_json=as_json)
@@ -183,7 +186,9 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
     with progress_bar() as tell, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         tell("completing", 0.0)
-        without = write_database(load_remembering(directory), target)
+        loaded = load_remembering(directory)
+        with writing(target):
+            without = write_database(loaded, target)
     for one in warned:
         warn(str(one.message))
     if without:
@@ -200,12 +205,12 @@ def on_terminal() -> bool:
 def load_remembering(directory: Path) -> Release:
     """Return the release in a directory, set up so that what it teaches is kept in the user's cache."""
     from sfumato.query.count import remember
-    from sfumato.query.shelf import Shelf
+    from sfumato.query.model_cache import ModelCache
     from sfumato.release import Release
     from sfumato.release.files import MANIFEST, sha256
 
     loaded = Release.load(directory)
-    remember(loaded, Shelf.of_user(sha256(directory / MANIFEST)))
+    remember(loaded, ModelCache.of_user(sha256(directory / MANIFEST)))
     return loaded
 
 

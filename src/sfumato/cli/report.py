@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli._options import Attacks, From, Receipts, ReleaseDirectory, Sql, TablePolicy, table_source
+from sfumato.cli._options import Attacks, From, Receipts, ReleaseDirectory, SqlOption, TablePolicy, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, near, progress_bar, shown
+from sfumato.cli._state import writing
 
 
 @verb
@@ -19,7 +20,7 @@ def report(
     out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
     table: Annotated[Path | None, typer.Option(help="The original table: the report is then private, and tells more.")] = None,
     database: From = None,
-    sql: Sql = None,
+    sql: SqlOption = None,
     policy: TablePolicy = None,
     public: Annotated[
         bool, typer.Option("--public", help="Only what the release itself tells: may be handed out with it.")
@@ -37,7 +38,7 @@ def report(
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
-    from sfumato.report import report as make
+    from sfumato.reports.making import compose, save
 
     given = table is not None or sql is not None
     if public and (given or policy is not None):
@@ -54,6 +55,8 @@ def report(
                 tell("reading the table", 0.0)
                 original, _ = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
         chosen = [] if quick else attacks or None
-        place = make(release, original, out=out, public=public, attacks=chosen, policy=text, progress=tell)
+        content = compose(release, original, out, public=public, attacks=chosen, policy=text, progress=tell)
+    with writing(out):
+        save(content, out, public=public)
     whom = "for everybody" if public else "private: keep it with the table"
-    console().print(f"Wrote {shown(near(str(place.absolute())))} ({whom})")
+    console().print(f"Wrote {shown(near(str(out.absolute())))} ({whom})")

@@ -1,1 +1,1 @@
-"""How people are put together: bucket settings on counts, and the groupings that use them."""
+"""How records are grouped: bucket settings on counts, and the groupings that use them."""

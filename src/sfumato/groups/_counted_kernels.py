@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Even, Safe, Tight, even_cut, implement, least_side, tight_cut, widest
+from sfumato.groups._cut_kernels import Even, Safe, TightCut, even_cut, implement, least_side, tight_cut, widest
 from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
 from sfumato.groups._soft_kernels import Soft, before_test, passes
 
 
-def choose(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+def choose(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
     """Return (last code on the left, whether missing goes left, size of the left side) of a column's cut; size 0: none.
 
     `histogram` counts the codes of the column in the box, the last one those that are missing where `missing`. `known` has the
@@ -37,17 +37,17 @@ def by_sizes(histogram: Any, missing: int, size: int, least: int) -> tuple[int, 
     return boundary, joins, side(histogram, boundary, joins) if smaller >= least and smaller > 0 else 0
 
 
-def _safely(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+def _safely(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
     return by_sizes(histogram, missing, size, least)
 
 
-def _tightly(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+def _tightly(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
     need, start = acceptance.need, acceptance.start
-    boundary, joins, smaller = tight_cut(known, values, missing, size, least, counts, need, start)
+    boundary, joins, smaller = tight_cut(known, histogram, missing, size, least, counts, need, start)
     return boundary, joins, side(histogram, boundary, joins) if smaller >= least and smaller > 0 else 0
 
 
-def _softly(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+def _softly(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
     account, need, start = acceptance.ledger[0], acceptance.need, acceptance.start
     boundary, joins, left = by_sizes(histogram, missing, size, least)
     if left > 0:
@@ -57,24 +57,22 @@ def _softly(acceptance: Any, histogram: Any, missing: int, size: int, values: in
     return boundary, joins, left
 
 
-def _classically(
-    acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any
-) -> Any:
+def _classically(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
     codes = len(histogram) - missing
     lost = histogram[codes] if missing else 0
     at, code, distinct, total = np.empty(codes, np.int64), np.empty(codes, np.int64), 0, 0
-    for one in range(codes):
-        if histogram[one] > 0:
-            total += histogram[one]
-            at[distinct], code[distinct] = total, one
+    for c in range(codes):
+        if histogram[c] > 0:
+            total += histogram[c]
+            at[distinct], code[distinct] = total, c
             distinct += 1
     for cut in boundaries(at[:distinct], lost, size, least):
         b, joins = cut // 2, cut % 2
         left = at[b] + joins * lost
         if acceptance.look:
             mine = np.zeros(len(counts), np.int64)
-            for one in range(code[b] + 1):
-                mine += known[one]
+            for c in range(code[b] + 1):
+                mine += known[c]
             if joins == 1:
                 mine += known[codes]
             if not satisfies(mine, left, acceptance) or not satisfies(counts - mine, size - left, acceptance):
@@ -86,7 +84,7 @@ def _classically(
 implement(choose, Safe, _safely)
 implement(choose, Classical, _classically)
 implement(choose, Even, _safely)
-implement(choose, Tight, _tightly)
+implement(choose, TightCut, _tightly)
 implement(choose, Soft, _softly)
 
 
@@ -105,7 +103,7 @@ def spread(histogram: Any, missing: int, position: Any) -> float:
 
 
 @njit(cache=True)
-def cut_counted(histogram: Any, counts: Any, size: int, values: int, known: Any, at: Any, axes: Any, acceptance: Any) -> Any:
+def cut_counted(histogram: Any, counts: Any, size: int, known: Any, at: Any, axes: Any, acceptance: Any) -> Any:
     """Cut one box across the first column that can be cut: column, boundary, whether missing goes left, left size; size 0: none.
 
     `histogram` has the codes of all columns one after another, as `axes.position` has; rows at[j] … at[j + 1] of `known` are for
@@ -124,7 +122,7 @@ def cut_counted(histogram: Any, counts: Any, size: int, values: int, known: Any,
                 break
             score[j] = 0
             mine = histogram[first[j] : first[j + 1]]
-            boundary, joins, left = choose(acceptance, mine, missing[j], size, values, counts, least, known[at[j] : at[j + 1]])
+            boundary, joins, left = choose(acceptance, mine, missing[j], size, counts, least, known[at[j] : at[j + 1]])
             if left > 0:
                 return int(j), int(boundary), bool(joins), int(left)
     return -1, -1, False, 0

@@ -10,7 +10,7 @@ from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
 
 
-class Cover(NamedTuple):
+class CoverRule(NamedTuple):
     """What both sides of a cut must cover: `covering[people]` combinations of their values or more."""
 
     codes: Small  # [columns × rows]

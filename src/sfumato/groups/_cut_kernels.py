@@ -2,7 +2,7 @@
 
 There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
 is for an *acceptance* to say: a named tuple, for which one says what `least_side` and `divide` do (`implement`), as below for
-`Safe`, `Tight` and `Even`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is
+`Safe`, `TightCut` and `Even`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is
 compiled for each acceptance by itself.
 """
 
@@ -18,7 +18,7 @@ from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups._cover_kernels import Cover, both_cover
+from sfumato.groups._cover_kernels import CoverRule, both_cover
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
@@ -32,9 +32,20 @@ class Secret(NamedTuple):
 
     codes: Array  # [columns × people]
     values: int
-    first: int  # how many of them are of the first column: everybody has one of these
     start: Integers  # where in `member` each set begins, one entry more than sets
     member: Integers
+
+
+class Incidence(NamedTuple):
+    """The same where people have any number of values: the events of everybody, values and sets alike, each once.
+
+    Once: a cut is decided by how many people have an event, never by how often, since exchanging two people's events may move
+    a count by one and no more.
+    """
+
+    begin: Integers  # where in `event` each person's begin, one entry more than people
+    event: Array
+    events: int
 
 
 class Axes(NamedTuple):
@@ -64,16 +75,16 @@ class Safe(NamedTuple):
     need: Integers
     start: Integers
     floor: int
-    cover: Cover | None = None
+    cover: CoverRule | None = None
 
 
-class Tight(NamedTuple):
+class TightCut(NamedTuple):
     """The most even cut whose two sides, as they are, keep the bounds."""
 
     need: Integers
     start: Integers
     floor: int
-    cover: Cover | None = None
+    cover: CoverRule | None = None
 
 
 class Even(NamedTuple):
@@ -112,34 +123,94 @@ def implement(generic: Callable[..., Any], kind: type, compiled: Callable[..., A
 @njit(cache=True)
 def add_sets(counts: Any, secret: Any) -> None:
     """Fill in the counts of the sets, given those of the values."""
-    for one in range(len(secret.start) - 1):
+    for event in range(len(secret.start) - 1):
         total = 0
-        for place in range(secret.start[one], secret.start[one + 1]):
+        for place in range(secret.start[event], secret.start[event + 1]):
             total += counts[secret.member[place]]
-        counts[secret.values + one] = total
+        counts[secret.values + event] = total
+
+
+def events_of(secret: Any) -> int:
+    """Return how many events there are."""
+    raise TypeError(f"{type(secret).__name__} is no secret, or this is not compiled code")
+
+
+def tally(secret: Any, rows: Any, counts: Any) -> None:
+    """Fill in how many of these people have each event."""
+    raise TypeError(f"{type(secret).__name__} is no secret, or this is not compiled code")
+
+
+def tally_by_code(secret: Any, rows: Any, column: Any, pairs: Any) -> None:
+    """Fill in the same for the people with each code of a column."""
+    raise TypeError(f"{type(secret).__name__} is no secret, or this is not compiled code")
+
+
+def _events_of_codes(secret: Any) -> Any:
+    return secret.values + len(secret.start) - 1
+
+
+def _tally_codes(secret: Any, rows: Any, counts: Any) -> None:
+    for codes in secret.codes:
+        for row in rows:
+            counts[codes[row]] += 1
+    add_sets(counts, secret)
+
+
+def _tally_codes_by_code(secret: Any, rows: Any, column: Any, pairs: Any) -> None:
+    for codes in secret.codes:
+        for row in rows:
+            pairs[column[row], codes[row]] += 1
+    for code in range(len(pairs)):
+        add_sets(pairs[code], secret)
+
+
+def _events_of_incidence(secret: Any) -> Any:
+    return secret.events
+
+
+def _tally_incidence(secret: Any, rows: Any, counts: Any) -> None:
+    for row in rows:
+        for place in range(secret.begin[row], secret.begin[row + 1]):
+            counts[secret.event[place]] += 1
+
+
+def _tally_incidence_by_code(secret: Any, rows: Any, column: Any, pairs: Any) -> None:
+    for row in rows:
+        for place in range(secret.begin[row], secret.begin[row + 1]):
+            pairs[column[row], secret.event[place]] += 1
+
+
+implement(events_of, Secret, _events_of_codes)
+implement(events_of, Incidence, _events_of_incidence)
+implement(tally, Secret, _tally_codes)
+implement(tally, Incidence, _tally_incidence)
+implement(tally_by_code, Secret, _tally_codes_by_code)
+implement(tally_by_code, Incidence, _tally_incidence_by_code)
 
 
 @njit(cache=True)
 def count_events(rows: Any, secret: Any) -> Any:
     """Return how many of these people have each value, and how many have one of each set."""
-    counts = np.zeros(secret.values + len(secret.start) - 1, np.int64)
-    for codes in secret.codes:
-        for row in rows:
-            counts[codes[row]] += 1
-    add_sets(counts, secret)
+    counts = np.zeros(events_of(secret), np.int64)
+    tally(secret, rows, counts)
     return counts
 
 
 @njit(cache=True)
 def count_by_code(rows: Any, column: Any, width: int, secret: Any) -> Any:
     """Return the same for the people with each code of a column, [codes × events]."""
-    pairs = np.zeros((width, secret.values + len(secret.start) - 1), np.int64)
-    for codes in secret.codes:
-        for row in rows:
-            pairs[column[row], codes[row]] += 1
-    for code in range(width):
-        add_sets(pairs[code], secret)
+    pairs = np.zeros((width, events_of(secret)), np.int64)
+    tally_by_code(secret, rows, column, pairs)
     return pairs
+
+
+@njit(cache=True)
+def count_codes(rows: Any, column: Any, width: int) -> Any:
+    """Return how many of these people have each code of a column."""
+    histogram = np.zeros(width, np.int64)
+    for row in rows:
+        histogram[column[row]] += 1
+    return histogram
 
 
 def _add_by_code(codes: Array, others: Array, amount: Array, size: int) -> Integers:
@@ -214,25 +285,26 @@ def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start
 
 @njit(cache=True)
 def tight_cut(
-    pairs: Any, first: int, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
+    pairs: Any, histogram: Any, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
 ) -> tuple[int, bool, int]:
     """Return the most even cut whose two sides keep the bounds and hold at least `least` people, as `even_cut` does.
 
-    `pairs[code, v]` counts the people of the box with a code and an event, `whole[v]` those with an event; everybody has one of
-    the `first` values.
+    `histogram[code]` counts the people of the box with a code, `pairs[code, v]` those of them with an event, and `whole[v]` all
+    with an event.
     """
     codes = pairs.shape[0] - missing
     best, boundary, joins = 0, -1, False
-    left = np.zeros(pairs.shape[1], np.int64)
+    left, people = np.zeros(pairs.shape[1], np.int64), 0
     for code in range(codes):
         left += pairs[code]
-        here = left[:first].sum()
+        people += histogram[code]
+        here = people
         smaller = min(here, size - here)
         if smaller >= least and smaller > best and keeps_bounds(left, whole, here, size, need, start):
             best, boundary, joins = smaller, code, False
         if missing:
             more = left + pairs[codes]
-            here = more[:first].sum()
+            here = people + histogram[codes]
             smaller = min(here, size - here)
             if smaller >= least and smaller > best and keeps_bounds(more, whole, here, size, need, start):
                 best, boundary, joins = smaller, code, True
@@ -301,9 +373,7 @@ def least_by_floor(acceptance: Any, counts: Any, size: int) -> Any:
 @njit(cache=True)
 def evenly(mine: Any, across: Any, least: int) -> int:
     """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
-    histogram = np.zeros(across.width, np.int64)
-    for row in mine:
-        histogram[across.codes[row]] += 1
+    histogram = count_codes(mine, across.codes, across.width)
     boundary, joins, smaller = even_cut(histogram, 1 if across.absent >= 0 else 0, len(mine))
     return split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
 
@@ -315,9 +385,8 @@ def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts:
 
 def _divide_tightly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
     pairs, missing = count_by_code(mine, across.codes, across.width, secret), 1 if across.absent >= 0 else 0
-    boundary, joins, smaller = tight_cut(
-        pairs, secret.first, missing, len(mine), least, counts, acceptance.need, acceptance.start
-    )
+    people = count_codes(mine, across.codes, across.width)
+    boundary, joins, smaller = tight_cut(pairs, people, missing, len(mine), least, counts, acceptance.need, acceptance.start)
     left = split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
     return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
 
@@ -327,10 +396,10 @@ def _divide_evenly(acceptance: Any, mine: Any, across: Any, secret: Any, counts:
 
 
 implement(least_side, Safe, least_safely)
-implement(least_side, Tight, least_tightly)
+implement(least_side, TightCut, least_tightly)
 implement(least_side, Even, least_by_floor)
 implement(divide, Safe, _divide_safely)
-implement(divide, Tight, _divide_tightly)
+implement(divide, TightCut, _divide_tightly)
 implement(divide, Even, _divide_evenly)
 
 
@@ -343,7 +412,9 @@ def _same_for_all(acceptance: Any, box: int) -> Any:
     return None if "ledger" in getattr(acceptance, "fields", ()) else _of_any_box
 
 
-def cut_level(codes: Array, axes: Axes, secret: Secret, rows: Array, low: Array, high: Array, acceptance: Any) -> Array:
+def cut_level(
+    codes: Array, axes: Axes, secret: Secret | Incidence, rows: Array, low: Array, high: Array, acceptance: Any
+) -> Array:
     """Cut every box rows[low:high] in two where the acceptance allows it and return where, −1 for a final box.
 
     Threads share the boxes of a level: a plain kernel compiles in half the time of one that numba makes parallel.

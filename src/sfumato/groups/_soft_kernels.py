@@ -1,8 +1,8 @@
 """Soft cuts, as an acceptance of the engine: a cut that a test of where values fell refuses is refused softly, and accounted for.
 
-Every box has a row of the ledger, an *account*: what its refused tests may have told (`TOLD`), and the coins of the tests to
-come. Everything is whole: told is counted in billionths and rounded down, caps follow from it in thousandths, rounded down again,
-which is what a release shows. docs/guarantees.md has the proof.
+Every box has an entry in the ledger: its *account*, which is 1 at first and shrinks with every refusal, and the
+coins of the tests to come. Everything is whole: the account is kept in billionths and rounded down, caps follow from it in
+thousandths, rounded down again, which is what a release shows. docs/guarantees.md has the proof.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cover_kernels import Cover, both_cover
+from sfumato.groups._cover_kernels import CoverRule, both_cover
 from sfumato.groups._cut_kernels import (
     count_events,
     divide,
@@ -24,13 +24,14 @@ from sfumato.groups._cut_kernels import (
 )
 
 SHOWN = 1000
-"""A release shows what a box told in thousandths."""
+"""A release shows the account of a box in thousandths."""
 FINE = 1_000_000
 """The account is kept a million times finer than that."""
 
-TOLD, OVER, UNDER, MADE, COINS = range(5)
-"""An account: told in units of 1/(SHOWN·FINE); the chance q of a refusing coin, OVER/UNDER; tests made; then for each test how
-many coins say "refuse" before the first one that does not. Without coins, which few boxes need, MADE becomes WAITS at a test."""
+ACCOUNT, OVER, UNDER, MADE, COINS = range(5)
+"""An entry: the account in units of 1/(SHOWN·FINE); the chance q of a refusing coin, OVER/UNDER; tests made; then for each test
+how many coins say "refuse" before the first one that does not. Without coins, which few boxes need, MADE becomes WAITS at a
+test."""
 WAITS = -1
 
 
@@ -40,14 +41,14 @@ class Soft(NamedTuple):
     need: Integers  # ⌈SHOWN·count / bound⌉
     start: Integers
     floor: int
-    ledger: Integers  # [boxes × accounts]
-    cover: Cover | None = None
+    ledger: Integers  # [boxes × entries]
+    cover: CoverRule | None = None
 
 
 @njit(cache=True, inline="always")
-def room(size: int, told: int) -> int:
-    """Return SHOWN·(1 + (size − 1)·told), `told` in billionths: what takes the place of SHOWN·size in the caps of a box."""
-    return SHOWN + (size - 1) * (told // FINE)
+def room(size: int, account: int) -> int:
+    """Return SHOWN·(1 + (size − 1)·account), `account` in billionths: what takes the place of SHOWN·size in the caps of a box."""
+    return SHOWN + (size - 1) * (account // FINE)
 
 
 @njit(cache=True)
@@ -64,9 +65,9 @@ def cap(value: int, count: int, space: int, need: Any, start: Any) -> int:
 
 
 @njit(cache=True)
-def possible(left: int, size: int, counts: Any, told: int, need: Any, start: Any) -> bool:
+def possible(left: int, size: int, counts: Any, account: int, need: Any, start: Any) -> bool:
     """Return whether a cut can keep the caps on both sides at all, by the counts of the box."""
-    left_room, right_room = room(left, told), room(size - left, told)
+    left_room, right_room = room(left, account), room(size - left, account)
     for value in range(len(counts)):
         count = counts[value]
         if count > 0:
@@ -77,13 +78,13 @@ def possible(left: int, size: int, counts: Any, told: int, need: Any, start: Any
 
 
 @njit(cache=True)
-def slack(here: Any, left: int, size: int, counts: Any, told: int, need: Any, start: Any) -> int:
+def slack(here: Any, left: int, size: int, counts: Any, account: int, need: Any, start: Any) -> int:
     """Return how many more people of any one event both sides would take, `here` being the counts of the left one.
 
     Only events that could exceed the cap of a side are looked at: which these are follows from the counts of the box. Exchanging
     the values of two people moves the count of a value, and of a set, on a side by at most one.
     """
-    left_room, right_room = room(left, told), room(size - left, told)
+    left_room, right_room = room(left, account), room(size - left, account)
     least = size
     for value in range(len(counts)):
         count = counts[value]
@@ -99,46 +100,46 @@ def slack(here: Any, left: int, size: int, counts: Any, told: int, need: Any, st
 
 
 @njit(cache=True)
-def before_test(left: int, size: int, counts: Any, account: Any, need: Any, start: Any) -> int:
+def before_test(left: int, size: int, counts: Any, entry: Any, need: Any, start: Any) -> int:
     """Return 1 for a cut that is accepted and 0 for one that is refused by counts of the box alone, −1 for one to be tested.
 
     Without coins a box that comes to a test waits for them, and the cut is taken as accepted meanwhile.
     """
-    told, least = account[TOLD], smallest_group(counts, need, start)
-    if least <= room(left if 2 * left < size else size - left, told):
+    account, least = entry[ACCOUNT], smallest_group(counts, need, start)
+    if least <= room(left if 2 * left < size else size - left, account):
         return 1
-    drawn = len(account) > COINS
-    if drawn and account[MADE] == len(account) - COINS:
+    drawn = len(entry) > COINS
+    if drawn and entry[MADE] == len(entry) - COINS:
         return 0
-    if least > room(size, told * account[OVER] // account[UNDER]):
+    if least > room(size, account * entry[OVER] // entry[UNDER]):
         return 0
-    if not possible(left, size, counts, told, need, start):
+    if not possible(left, size, counts, account, need, start):
         return 0
     if not drawn:
-        account[MADE] = WAITS
+        entry[MADE] = WAITS
         return 1
     return -1
 
 
 @njit(cache=True)
-def passes(here: Any, left: int, size: int, counts: Any, account: Any, need: Any, start: Any) -> bool:
+def passes(here: Any, left: int, size: int, counts: Any, entry: Any, need: Any, start: Any) -> bool:
     """Make a test with its coins, `here` being the counts of the left side; a refusal is put to the account."""
-    free = slack(here, left, size, counts, account[TOLD], need, start)
-    refusing = account[COINS + account[MADE]]
-    account[MADE] += 1
+    free = slack(here, left, size, counts, entry[ACCOUNT], need, start)
+    refusing = entry[COINS + entry[MADE]]
+    entry[MADE] += 1
     if free >= 0 and refusing <= free:
         return True
-    account[TOLD] = account[TOLD] * account[OVER] // account[UNDER]
+    entry[ACCOUNT] = entry[ACCOUNT] * entry[OVER] // entry[UNDER]
     return False
 
 
 @njit(cache=True, inline="always")
-def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, need: Any, start: Any) -> bool:
+def accepts(mine: Any, left: int, sensitive: Any, counts: Any, entry: Any, need: Any, start: Any) -> bool:
     """Return whether the first `left` people are cut from the others; a refusal that tells something is put to the account."""
-    verdict = before_test(left, len(mine), counts, account, need, start)
+    verdict = before_test(left, len(mine), counts, entry, need, start)
     if verdict >= 0:
         return verdict == 1
-    return passes(count_events(mine[:left], sensitive), left, len(mine), counts, account, need, start)
+    return passes(count_events(mine[:left], sensitive), left, len(mine), counts, entry, need, start)
 
 
 def _divide_softly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:

@@ -14,7 +14,7 @@ from sfumato.groups._anatomy_kernel import draw_groups
 from sfumato.groups.blind import deal
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 
 

@@ -20,13 +20,13 @@ from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.hilbert import hilbert_order, places
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 Template = tuple[int, ...]
-Packing = Literal["fewest", "roomy"]
+BucketPacking = Literal["fewest", "roomy"]
 Rounding = Literal["floor", "alternate", "either"]
 Fill = Literal["hilbert", "near"]
 
@@ -54,7 +54,7 @@ def value_buckets(bounds: Bounds, room: Fraction = Fraction(1)) -> tuple[tuple[i
     buckets: list[list[int]] = []
     held = 0
     for value in order:
-        if buckets and held + bounds.counts[value] <= room * bounds.limits[buckets[-1][0]] * bounds.total:
+        if buckets and held + bounds.counts[value] <= room * bounds.limits[buckets[-1][0]] * bounds.people:
             buckets[-1].append(value)
             held += bounds.counts[value]
         else:
@@ -104,15 +104,15 @@ class EcTree:
 
     def leaves(self, root: Template) -> tuple[Template, ...]:
         """Return the leaves below a template from left to right."""
-        found, waiting = [], [root]
+        leaves, waiting = [], [root]
         while waiting:
             template = waiting.pop()
             below = self.split(template)
             if below is None:
-                found.append(template)
+                leaves.append(template)
             else:
                 waiting += below[::-1]
-        return tuple(found)
+        return tuple(leaves)
 
 
 def _halves(template: Template, way: int) -> tuple[Template, Template]:
@@ -126,7 +126,7 @@ def _halves(template: Template, way: int) -> tuple[Template, Template]:
     return tuple(left), tuple(many - part for many, part in zip(template, left, strict=True))
 
 
-def plan_burel(bounds: Bounds, packing: Packing) -> BurelPlan:
+def plan_burel(bounds: Bounds, packing: BucketPacking) -> BurelPlan:
     """Return value buckets and templates, from counts alone.
 
     ``"fewest"`` buckets are the paper's, and leave little room: a bucket that fills its bound can hardly be halved. ``"roomy"``

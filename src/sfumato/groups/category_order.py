@@ -43,8 +43,8 @@ def is_unordered(categories: int, columns: int) -> bool:
 
 def doubled_ranks(times: Integers) -> Integers:
     """Return the rank of each code that occurs so often: mid-ranks, doubled to be whole, n on average for n people."""
-    found: Integers = 2 * np.cumsum(times) - times
-    return found
+    doubled: Integers = 2 * np.cumsum(times) - times
+    return doubled
 
 
 def places_by_sums(times: Integers, sums: Sequence[Integers]) -> Small:

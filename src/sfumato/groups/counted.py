@@ -17,15 +17,15 @@ import numpy as np
 
 from sfumato.arrays import Flags, Integers
 from sfumato.groups._counted_kernels import by_sizes, cut_counted
-from sfumato.groups._cut_kernels import Axes, Secret, Tight, add_sets
+from sfumato.groups._cut_kernels import Axes, Secret, TightCut, add_sets
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.soft import Accounts
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 COLUMN, BOUNDARY, JOINS, PUBLISHED, LEFT, RIGHT = range(6)
 """What a row of a tree says of a node; COLUMN is −1 for a leaf."""
 
-Cut = tuple[int, int, bool, int]
+CountedCut = tuple[int, int, bool, int]
 """Column, boundary, whether missing goes left, size of the left side; size 0: none."""
 
 _CELLS = 1 << 25
@@ -50,16 +50,16 @@ class Tally(Protocol):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A box of people, or a piece of one: its node, where it begins along the cuts, how many people, what its box told.
+    """A box of people, or a piece of one: its node, where it begins along the cuts, how many people, its box's account.
 
-    `told` is in billionths, for a final box in thousandths rounded down. `final`: it is cut no further. Pieces of one final box
-    have its `begin` and follow one another in the order of their rows.
+    The account is in billionths, for a final box in thousandths rounded down. `final`: it is cut no further. Pieces of one final
+    box have its `begin` and follow one another in the order of their rows.
     """
 
     node: int
     begin: int
     people: int
-    told: int | None
+    account: int | None
     final: bool
 
 
@@ -177,10 +177,10 @@ def top_cuts(
     while nodes:
         sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
         small = sizes <= shard
-        told = acceptance.leave(small) if isinstance(acceptance, Accounts) else None
+        account = acceptance.leave(small) if isinstance(acceptance, Accounts) else None
         for k, place in enumerate(np.flatnonzero(small).tolist()):
-            account = None if told is None else int(told[k])
-            leaves.append(Leaf(nodes[place], int(low[place]), int(sizes[place]), account, False))
+            left = None if account is None else int(account[k])
+            leaves.append(Leaf(nodes[place], int(low[place]), int(sizes[place]), left, False))
         nodes, low = [node for node, few in zip(nodes, small.tolist(), strict=True) if not few], low[~small]
         if nodes:
             nodes, low = _level(growing, nodes, low, acceptance, leaves, people if whole else shard, alpha)
@@ -188,12 +188,12 @@ def top_cuts(
 
 
 def _settled(leaves: list[Leaf], acceptance: tuple[Any, ...] | Accounts) -> list[Leaf]:
-    """Return the leaves, final ones with what they told in the end."""
+    """Return the leaves, final ones with their account in the end."""
     if not isinstance(acceptance, Accounts):
         return leaves
     begins = sorted({leaf.begin for leaf in leaves if leaf.final})
-    told = dict(zip(begins, acceptance.told.tolist(), strict=True))
-    return [replace(leaf, told=told[leaf.begin]) if leaf.final else leaf for leaf in leaves]
+    account = dict(zip(begins, acceptance.account.tolist(), strict=True))
+    return [replace(leaf, account=account[leaf.begin]) if leaf.final else leaf for leaf in leaves]
 
 
 def _level(
@@ -209,18 +209,18 @@ def _level(
     sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
     high = low + sizes
     histogram, counts = growing.histograms(nodes)
-    axes, values = growing.axes, growing.secret.first
+    axes = growing.axes
     nothing = np.zeros((0, counts.shape[1]), np.int64)
     none_at = np.zeros(len(axes.missing) + 1, np.int64)
 
     weights = np.tile(axes.weights, (len(nodes), 1))  # 0 for columns that a box must not be cut across
 
-    def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> Cut:
+    def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> CountedCut:
         mine = axes._replace(weights=weights[box])
-        found: Cut = cut_counted(histogram[box], counts[box], int(sizes[box]), values, known, at, mine, rule)
+        found: CountedCut = cut_counted(histogram[box], counts[box], int(sizes[box]), known, at, mine, rule)
         return found
 
-    def cuts(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> list[Cut]:
+    def cuts(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> list[CountedCut]:
         """Return the cuts of a box, one a column, in the order in which they are tried; only the first where no α is kept."""
         found = [cut(box, rule, known, at)]
         while alpha is not None and found[-1][3]:
@@ -244,7 +244,7 @@ def _level(
             for k, box in enumerate(late.tolist()):
                 made[box] = cut(box, _of_box(tossed, k), lefts[k], each)
         acceptance.settle(low, np.array([one[3] == 0 for one in made]))
-    elif isinstance(acceptance, (Tight, Classical)):
+    elif isinstance(acceptance, (TightCut, Classical)):
         pairs = growing.pairs(nodes)
         made = _covering(growing, nodes, histogram, [cuts(box, acceptance, pairs(box), axes.first) for box in boxes], alpha)
     else:
@@ -269,8 +269,8 @@ def _of_box(acceptance: tuple[Any, ...], box: int) -> tuple[Any, ...]:
 
 
 def _covering(
-    growing: _Growing, nodes: list[int], histogram: Integers, tried: list[list[Cut]], alpha: Fraction | None
-) -> list[Cut]:
+    growing: _Growing, nodes: list[int], histogram: Integers, tried: list[list[CountedCut]], alpha: Fraction | None
+) -> list[CountedCut]:
     """Return for every box the first of its cuts whose sides cover enough, the last one, which is none, where no cut's do."""
     if alpha is None:
         return [found[0] for found in tried]
@@ -318,5 +318,4 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
 
 def secret_shape(bounds: Bounds) -> Secret:
     """Return what kernels need of the sensitive values where nobody's own value is at hand."""
-    first = bounds.apart[0] if bounds.apart else len(bounds.values)
-    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), first, *bounds.incidence)
+    return Secret(np.zeros((1, 0), np.int32), bounds.valued, *bounds.incidence)

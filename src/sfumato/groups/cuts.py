@@ -16,14 +16,14 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers, Small, put_back, taken
-from sfumato.basis import Basis
+from sfumato.basis import BasisName
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cover_kernels import Cover
-from sfumato.groups._cut_kernels import Axes, Safe, Secret, Tight, cut_level
+from sfumato.groups._cover_kernels import CoverRule
+from sfumato.groups._cut_kernels import Axes, Incidence, Safe, Secret, TightCut, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping, need_table
-from sfumato.groups.soft import Accounts, Rule
-from sfumato.privacy.requirement import Bounds
+from sfumato.groups.soft import Accounts, SoftTests
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
@@ -87,12 +87,19 @@ def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
     return first, missing, position
 
 
-def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
-    """Return the sensitive values and the sets of them as kernels see them; `sensitive` has a row for each of several columns."""
+def secret_of(sensitive: Array | Incidence, bounds: Bounds) -> Secret | Incidence:
+    """Return the sensitive values and the sets of them as kernels see them; `sensitive` has a row for each of several columns.
+
+    Where people have any number of values, it has everybody's events, sets among them.
+    """
+    if isinstance(sensitive, Incidence):
+        if sensitive.events != len(bounds.events):
+            raise ValueError("events of people are those of the bounds")
+        return sensitive
     codes = np.ascontiguousarray(np.atleast_2d(sensitive), dtype=np.int32)
-    if len(codes) != max(1, len(bounds.apart)) or codes.max() >= len(bounds.values):
+    if len(codes) != len(bounds.secrets) or codes.max() >= bounds.valued:
         raise ValueError("codes of sensitive values are those of the bounds, a row for each column")
-    return Secret(codes, len(bounds.values), bounds.apart[0] if bounds.apart else len(bounds.values), *bounds.incidence)
+    return Secret(codes, bounds.valued, *bounds.incidence)
 
 
 def column_weights(columns: Sequence[Column], weights: Mapping[str, float] | None) -> Floats:
@@ -111,13 +118,13 @@ def accepting(
     bounds: Bounds,
     cutting: Cutting,
     floor: int,
-    rule: Rule | None,
+    rule: SoftTests | None,
     random: Randomness,
     *,
-    cover: Cover | None = None,
+    cover: CoverRule | None = None,
     most: int | None = None,
     **account: int,
-) -> Safe | Tight | Accounts:
+) -> Safe | TightCut | Accounts:
     """Return what accepts cuts, whose sides must cover enough combinations where there is a `cover`.
 
     Whoever cuts only some of the people says how many they are at `most` and, for soft cuts, with what account they come: see
@@ -126,48 +133,60 @@ def accepting(
     if cutting == "soft":
         assert rule is not None
         return Accounts(bounds, rule, floor, random, cover=cover, most=most, **account)
-    return (Tight if cutting == "tight" else Safe)(*need_table(bounds, most=most), max(floor, 1), cover)
+    return (TightCut if cutting == "tight" else Safe)(*need_table(bounds, most=most), max(floor, 1), cover)
 
 
 def cut_boxes(
     space: Space,
-    sensitive: Array,
+    sensitive: Array | Incidence,
     bounds: Bounds,
     *,
     tight: bool,
     floor: int,
     weights: Floats,
-    soft: Rule | None = None,
+    soft: SoftTests | None = None,
     random: Randomness | None = None,
-    cover: Cover | None = None,
+    cover: CoverRule | None = None,
+    strata: Array | None = None,
     progress: Progress = silent,
 ) -> Grouping:
     """Return the boxes of tight or safe cuts, or of soft ones with coins, as a grouping.
 
-    Boxes are disjoint in quasi space and hold at least `floor` people.
+    Boxes are disjoint in quasi space and hold at least `floor` people. People of different `strata` never share a box: each
+    stratum is cut by itself, and begins with a whole account.
     """
     cutting: Cutting = "tight" if tight else "safe" if soft is None else "soft"
     acceptance = accepting(bounds, cutting, floor, soft, random or SecureRandomness(), cover=cover)
     secret = secret_of(sensitive, bounds)
-    rows = np.arange(secret.codes.shape[1], dtype=np.int32)
-    return cut_space(space, secret, rows, acceptance, basis=cutting, weights=weights, progress=progress)
+    rows, begins = in_strata(space.codes.shape[1], strata)
+    return cut_space(space, secret, rows, acceptance, basis=cutting, weights=weights, begins=begins, progress=progress)
+
+
+def in_strata(people: int, strata: Array | None) -> tuple[Small, Integers]:
+    """Return everybody in the order of strata, and where each stratum begins; all in one where there are none."""
+    if strata is None:
+        return np.arange(people, dtype=np.int32), np.zeros(1, np.int64)
+    sizes = np.bincount(strata)
+    sizes = sizes[sizes > 0]
+    return np.argsort(strata, kind="stable").astype(np.int32), np.cumsum(sizes) - sizes
 
 
 def cut_space(
     space: Space,
-    secret: Secret,
+    secret: Secret | Incidence,
     rows: Small,
     acceptance: tuple[Any, ...] | Accounts,
     *,
-    basis: Basis,
+    basis: BasisName,
     weights: Floats,
+    begins: Integers | None = None,
     progress: Progress = silent,
 ) -> Grouping:
     """Return the boxes that are left when no cut is acceptable any more, numbered from left to right along the cuts.
 
     `rows` is the order in which an acceptance meets people; it is changed. The columns of a box are tried by falling weight ·
-    width, equal ones in their own order. All processors cut boxes of one level at once; each box is cut by itself, so their
-    number changes nothing.
+    width, equal ones in their own order. Where `begins` says where strata begin, these are cut. All processors cut boxes of one
+    level at once; each box is cut by itself, so their number changes nothing.
     """
     codes, axes = space.narrow, space.axes(weights)
 
@@ -181,20 +200,28 @@ def cut_space(
         acceptance.settle(low, where < 0)
         return where
 
-    final = [(low[where < 0], high[where < 0]) for low, high, where in cut_levels(len(rows), cut, progress)]
+    if isinstance(acceptance, Accounts) and begins is not None:
+        acceptance.begin_with(len(begins))
+    final = [(low[where < 0], high[where < 0]) for low, high, where in cut_levels(len(rows), cut, progress, begins)]
     begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
     order = np.argsort(begins)
     group = put_back(np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order]), rows)
-    return Grouping(group, len(begins), basis, told=acceptance.told if isinstance(acceptance, Accounts) else None)
+    return Grouping(group, len(begins), basis, account=acceptance.account if isinstance(acceptance, Accounts) else None)
 
 
-Level = tuple[Integers, Integers, Integers]
+CutLevel = tuple[Integers, Integers, Integers]
 """Where the boxes of a level begin and end, and where each is cut, −1 for a final one."""
 
 
-def cut_levels(people: int, cut: Callable[[Integers, Integers], Integers], progress: Progress = silent) -> Iterator[Level]:
+def cut_levels(
+    people: int,
+    cut: Callable[[Integers, Integers], Integers],
+    progress: Progress = silent,
+    begins: Integers | None = None,
+) -> Iterator[CutLevel]:
     """Cut everybody, and both sides of every cut, until nothing is cut any more; `cut(low, high)` says where boxes are cut."""
-    low, high = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64)
+    low = np.zeros(1, np.int64) if begins is None else begins
+    high = np.append(low[1:], people)
     settled = 0
     while len(low):
         progress("cutting quasi space", settled / people)
@@ -205,7 +232,7 @@ def cut_levels(people: int, cut: Callable[[Integers, Integers], Integers], progr
         low, high = (np.stack(ends, axis=1)[parted].ravel() for ends in ((low, where), (where, high)))
 
 
-def tree_of(levels: Iterable[Level]) -> tuple[Integers, Integers, Integers]:
+def tree_of(levels: Iterable[CutLevel]) -> tuple[Integers, Integers, Integers]:
     """Return where all boxes begin and end, level by level, and the two that each was cut into, −1 for a final one."""
     low, high, where = (np.concatenate(parts) for parts in zip(*levels, strict=True))
     sides = np.full((len(where), 2), -1, np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small, counted
-from sfumato.basis import Basis
+from sfumato.basis import BASES, BasisName
 from sfumato.errors import ClaimBroken
-from sfumato.privacy.requirement import Bounds, SetBound
+from sfumato.privacy.bounds import Bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +31,22 @@ class Grouping:
 
     The numbers may tell how groups were made: a release numbers its groups anew, by what they show. `basis` says what was looked
     at. `figures` are about the making and only for the publisher; `public` ones go into the manifest. `complete` is False when a
-    clock stopped a search. `shown` is what groups show where that is not just their people's values (decoys). `told` is the
+    clock stopped a search. `shown` is what groups show where that is not just their people's values (decoys). `account` is the
     account of each group, in thousandths rounded down, where groups are `soft`: how far what was refused may have told something.
     """
 
     group: Small
     groups: int
-    basis: Basis
+    basis: BasisName
     figures: Mapping[str, Any] = field(default_factory=dict)
     public: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     shown: Histograms | None = None
-    told: Integers | None = None
+    account: Integers | None = None
 
     def __post_init__(self) -> None:
-        if (self.basis == "soft") != (self.told is not None):
-            raise ValueError("soft groups, and no others, keep account of what they told")
+        if BASES[self.basis].keeps_accounts != (self.account is not None):
+            raise ValueError("groups of a basis with accounts, and no others, have them")
 
     @cached_property
     def sizes(self) -> Integers:
@@ -87,22 +87,30 @@ def histograms(group: Array, codes: Array, values: int) -> Histograms:
     return Histograms(group, value, count)
 
 
-def require_bounds(
-    histograms: Histograms, sizes: Integers, limits: Sequence[Any], told: Integers | None = None, sets: Sequence[SetBound] = ()
-) -> None:
+def require_bounds(histograms: Histograms, sizes: Integers, bounds: Bounds, account: Integers | None = None) -> None:
     """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value and set of every group: the last look before publishing.
 
-    With accounts, in thousandths, 1 + (size − 1)·told takes the place of the size where the bound is below 1.
+    With accounts, in thousandths, 1 + (size − 1)·account takes the place of the size where the bound is below 1.
     """
-    rooms = 1000 * sizes if told is None else 1000 + (sizes - 1) * told
+    rooms = 1000 * sizes if account is None else 1000 + (sizes - 1) * account
     distinct, which = np.unique(rooms, return_inverse=True)
-    caps = np.stack([_caps(limit, distinct) for limit in limits])
+    caps = np.stack([_caps(limit, distinct) for limit in bounds.limits[: bounds.valued]])
     broken = int((histograms.count > caps[histograms.value, which[histograms.group]]).sum())
-    for one in sets:
-        if one.limit < 1:
-            member = np.isin(histograms.value, one.places)
+    for members, limit in zip(bounds.members, bounds.limits[bounds.valued :], strict=True):
+        if limit < 1:
+            member = np.isin(histograms.value, members)
             count = np.bincount(histograms.group[member], weights=histograms.count[member], minlength=len(sizes)).astype(np.int64)
-            broken += int((count > _caps(one.limit, distinct)[which]).sum())
+            broken += int((count > _caps(limit, distinct)[which]).sum())
+    if broken:
+        raise ClaimBroken(f"{broken} group counts exceed their bound: nothing is published")
+
+
+def require_events(histograms: Histograms, sizes: Integers, bounds: Bounds, account: Integers | None = None) -> None:
+    """Raise `ClaimBroken` unless every event of every group keeps its bound, sets being events with counts of their own."""
+    rooms = 1000 * sizes if account is None else 1000 + (sizes - 1) * account
+    distinct, which = np.unique(rooms, return_inverse=True)
+    caps = np.stack([_caps(limit, distinct) for limit in bounds.limits])
+    broken = int((histograms.count > caps[histograms.value, which[histograms.group]]).sum())
     if broken:
         raise ClaimBroken(f"{broken} group counts exceed their bound: nothing is published")
 
@@ -118,8 +126,8 @@ def _caps(limit: Fraction, rooms: Integers) -> Integers:
         return np.full(len(rooms), _ENDLESS)
     over, under = limit.numerator, limit.denominator * 1000
     if over * int(rooms.max(initial=0)) < 1 << 63 and under < 1 << 63:
-        found: Integers = rooms * over // under
-        return found
+        caps: Integers = rooms * over // under
+        return caps
     return np.array([over * room // under for room in rooms.tolist()], dtype=np.int64)
 
 
@@ -135,10 +143,10 @@ def need_table(bounds: Bounds, scale: int = 1, most: int | None = None) -> tuple
     That is ⌈scale · count / bound⌉, and 0 for a bound of 1: it may fill any group, so it needs no room of its own. Whoever has
     only some of the people says how many they are at `most`: larger counts are then left out.
     """
-    counts = [count if most is None else min(count, most) for count in bounds.event_counts]
+    counts = [count if most is None else min(count, most) for count in bounds.counts]
     start = np.concatenate(([0], np.cumsum([count + 1 for count in counts]))).astype(np.int64)
     need = np.zeros(int(start[-1]), np.int64)
-    for k, (count, limit) in enumerate(zip(counts, bounds.event_limits, strict=True)):
+    for k, (count, limit) in enumerate(zip(counts, bounds.limits, strict=True)):
         if limit < 1:
             need[start[k] : start[k + 1]] = _ceilings(count, limit / scale)
     return need, start
@@ -148,6 +156,6 @@ def _ceilings(count: int, limit: Fraction) -> Integers:
     """Return ⌈k / limit⌉ for k = 0 … count."""
     over, under = limit.denominator, limit.numerator
     if count * over < _ENDLESS and under < _ENDLESS:
-        found: Integers = -(-over * np.arange(count + 1) // under)
-        return found
+        needs: Integers = -(-over * np.arange(count + 1) // under)
+        return needs
     return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)

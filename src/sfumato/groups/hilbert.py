@@ -21,5 +21,5 @@ def hilbert_order(space: Space) -> Integers:
 
 def places(space: Space) -> Floats:
     """Return [columns × rows]: where on a line from 0 to 1 each row lies; a missing number lies at 0."""
-    found: Floats = space.position[space.codes + space.first[:-1, None]]
-    return found
+    positions: Floats = space.position[space.codes + space.first[:-1, None]]
+    return positions

@@ -25,11 +25,12 @@ from sfumato.groups._mondrian_kernels import (
 )
 from sfumato.groups.cuts import Space, cut_space, secret_of
 from sfumato.groups.grouping import Grouping, need_table
-from sfumato.privacy.requirement import Bounds, round_up
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 
-Kind = Literal["bounds", "distinct", "entropy", "recursive", "t-closeness"]
+ConstraintName = Literal["bounds", "distinct", "entropy", "recursive", "t-closeness"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Constraint:
     equality passes, which integers decide. So a group may be refused whose entropy exceeds ln l by less, never the reverse.
     """
 
-    kind: Kind = "bounds"
+    kind: ConstraintName = "bounds"
     l: int = 1
     c: Fraction = Fraction(0)
     t: Fraction = Fraction(0)
@@ -65,16 +66,16 @@ class Constraint:
         """
         if self.kind == "recursive":
             up, down = self.c.numerator, self.c.denominator
-            return np.array([min(-(-up * tail // down) - 1, bounds.total) for tail in range(bounds.total + 1)], dtype=np.int64)
+            return np.array([min(-(-up * tail // down) - 1, bounds.people) for tail in range(bounds.people + 1)], dtype=np.int64)
         if self.kind == "t-closeness":
-            if 2 * len(bounds.counts) * bounds.total**2 >= 1 << 62:
+            if 2 * len(bounds.counts) * bounds.people**2 >= 1 << 62:
                 raise InputError(
-                    f"t-closeness of {bounds.total} people with {len(bounds.counts)} values needs numbers beyond 64 bits",
+                    f"t-closeness of {bounds.people} people with {len(bounds.counts)} values needs numbers beyond 64 bits",
                     hint="use fewer values, or another constraint",
                 )
             steps = max(len(bounds.counts) - 1, 1) if self.distance == "ordered" else 2
-            up, down = self.t.numerator * bounds.total * steps, self.t.denominator
-            return np.array([up * size // down for size in range(bounds.total + 1)], dtype=np.int64)
+            up, down = self.t.numerator * bounds.people * steps, self.t.denominator
+            return np.array([up * size // down for size in range(bounds.people + 1)], dtype=np.int64)
         return np.zeros(1, np.int64)
 
 
@@ -122,7 +123,7 @@ def classical(bounds: Bounds, *, constraint: Constraint, k: int, relaxed: bool) 
 
 def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:
     """Raise `Infeasible`, with what would work, unless the table as a whole satisfies the constraint: else no group can."""
-    total, values = bounds.total, len(bounds.counts)
+    total, values = bounds.people, len(bounds.counts)
     if k > total:
         raise Infeasible(
             f"k = {k}: no group can hold so many people, the table has {total}",
@@ -143,10 +144,10 @@ def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:
 
 def _require_entropy(l: int, bounds: Bounds) -> None:
     counts = np.array(bounds.counts, dtype=np.int64)
-    if entropy_suffices(counts, bounds.total, l):
+    if entropy_suffices(counts, bounds.people, l):
         return
-    entropy = math.log(bounds.total) - sum(count * math.log(count) for count in bounds.counts) / bounds.total
-    fits = next(less for less in range(l - 1, 0, -1) if entropy_suffices(counts, bounds.total, less))
+    entropy = math.log(bounds.people) - sum(count * math.log(count) for count in bounds.counts) / bounds.people
+    fits = next(less for less in range(l - 1, 0, -1) if entropy_suffices(counts, bounds.people, less))
     most, share = _most_frequent(bounds)
     raise Infeasible(
         f"entropy l-diversity with l = {l}: the whole table reaches only {math.exp(entropy):.4g}; the most frequent value, "

@@ -19,18 +19,19 @@ from sfumato.exact import floor_times
 from sfumato.groups._cut_kernels import Even, Secret, cut_level
 from sfumato.groups.cuts import Space, column_weights, cut_levels, tree_of
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.table.column import Column
 
 
-def usual_floor(gamma: Fraction, values: int, people: int, *, columns: int = 1) -> int:
+def usual_floor(gamma: Fraction, values: int, people: int, *, counted: int = 1) -> int:
     """Return the floor where none is given: a public rule in how much odds may grow, and in numbers of values and people.
 
     33·√values/ε, and less than that beyond 100,000 people, by the root of their number. Smaller boxes tell more of who is where,
     but every box has its own noise. Found on the bundled census, on a real one of 333,000 people and on Adult; a floor of half or
-    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py). Each of several columns has so much less of ε.
+    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py). Where a person is `counted` of several values, of
+    one or several columns, each has so much less of ε.
     """
-    usual = 33 * columns * math.sqrt(values) / math.log(gamma)
+    usual = 33 * counted * math.sqrt(values) / math.log(gamma)
     return max(2, round(usual * min(1.0, math.sqrt(100_000 / people))))
 
 
@@ -62,7 +63,7 @@ def even_tree(space: Space, weight: Floats, floor: int) -> Tree:
     """Return the same for people in a space, wherever that lies in the whole one."""
     people = space.codes.shape[1]
     none = np.zeros(1, np.int64)
-    nothing, rows = Secret(np.zeros((1, people), np.int32), 1, 1, none, none), np.arange(people, dtype=np.int32)
+    nothing, rows = Secret(np.zeros((1, people), np.int32), 1, none, none), np.arange(people, dtype=np.int32)
     codes, axes = space.narrow, space.axes(weight)
     levels = cut_levels(people, lambda low, high: cut_level(codes, axes, nothing, rows, low, high, Even(floor)))
     low, high, sides = tree_of(levels)
@@ -83,7 +84,7 @@ class Joined:
 
 def with_sets(counts: Integers, bounds: Bounds) -> Integers:
     """Return the counts of values followed by those of sets, which are their sums."""
-    return np.concatenate([counts, *(counts[:, list(one.places)].sum(axis=1, keepdims=True) for one in bounds.sets)], axis=1)
+    return np.concatenate([counts, *(counts[:, list(places)].sum(axis=1, keepdims=True) for places in bounds.members)], axis=1)
 
 
 def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction], sizes: Integers | None = None) -> Joined:
@@ -128,7 +129,7 @@ class _Joining:
                 self._settle(open_[0], kept[node], over, node)
         within = True
         if over[0] >= 0:  # what nothing has taken in joins the nearest in size until it is kept, or everybody is together
-            for box in sorted(kept[0], key=lambda one: (-int(self.sizes[one]), one)):
+            for box in sorted(kept[0], key=lambda b: (-int(self.sizes[b]), b)):
                 if self._keeps(over[0]):
                     break
                 kept[0].remove(box)

@@ -2,7 +2,8 @@
 
 A test whether two sides keep their caps looks at where values fell, so a refusal tells something. It is made by coins: a test
 that leaves slack s is refused with chance q^(s+1), so that exchanging two people's values changes that chance at most q-fold.
-Every refusal multiplies what a box *told*, 1 for everybody, by q, and its caps shrink with it: ⌊bound·(1 + (n − 1)·told)⌋.
+Every refusal multiplies the *account* of a box, 1 for everybody, by q, and its caps shrink with it:
+⌊bound·(1 + (n − 1)·account)⌋.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Flags, Integers
-from sfumato.groups._cover_kernels import Cover
-from sfumato.groups._soft_kernels import COINS, FINE, MADE, OVER, SHOWN, TOLD, UNDER, WAITS, Soft
+from sfumato.groups._cover_kernels import CoverRule
+from sfumato.groups._soft_kernels import ACCOUNT, COINS, FINE, MADE, OVER, SHOWN, UNDER, WAITS, Soft
 from sfumato.groups.grouping import need_table
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 
 WHOLE = SHOWN
@@ -32,18 +33,18 @@ LEAST_CHANCE = Fraction(7, 10)
 
 
 @dataclass(frozen=True)
-class Rule:
+class SoftTests:
     """What is fixed before the first test: patience κ, and how many tests a box may make."""
 
     patience: int
     tests: int = 7
 
 
-def soft_rule(bounds: Bounds, patience: int | None = None) -> Rule | None:
+def soft_rule(bounds: Bounds, patience: int | None = None) -> SoftTests | None:
     """Return how soft cuts are made under these bounds, with the default patience if none is given; None for safe cuts only."""
     if patience == 0:
         return None
-    return Rule(default_patience(bounds) if patience is None else patience)
+    return SoftTests(default_patience(bounds) if patience is None else patience)
 
 
 def default_patience(bounds: Bounds) -> int:
@@ -51,7 +52,7 @@ def default_patience(bounds: Bounds) -> int:
 
     Where no value has, it is the mean over the people of sets. Bounds and counts are published in any case.
     """
-    events = list(zip(bounds.event_counts, bounds.event_limits, strict=True))
+    events = list(zip(bounds.counts, bounds.limits, strict=True))
     values = [(count, limit) for count, limit in events[: len(bounds.values)] if limit < 1]
     kept = values or [(count, limit) for count, limit in events if limit < 1]
     return usual_patience(kept)
@@ -65,12 +66,25 @@ def usual_patience(events: Sequence[tuple[int, Fraction]]) -> int:
     return min(max(-(-30 // typical), 1), MOST_PATIENCE)
 
 
-def affords(bounds: Bounds, rule: Rule) -> bool:
+def affords(bounds: Bounds, rule: SoftTests) -> bool:
     """Return whether everybody's counts keep their caps after one refusal in the box of everybody."""
-    told = Fraction(int(refusing(rule.patience, bounds.total) * SHOWN), SHOWN)
-    room = 1 + (bounds.total - 1) * told
-    events = zip(bounds.event_counts, bounds.event_limits, strict=True)
+    account = Fraction(int(refusing(rule.patience, bounds.people) * SHOWN), SHOWN)
+    room = 1 + (bounds.people - 1) * account
+    events = zip(bounds.counts, bounds.limits, strict=True)
     return all(limit == 1 or count <= limit * room for count, limit in events)
+
+
+def affordable_from(patience: int, share: Fraction, bound: Fraction) -> Fraction | None:
+    """Return from about how many people on a box that has a value with this share affords a refusal; None where none does.
+
+    One of n people costs κ/n of the account, at most 3/10: κ·b/(b − f) people, and any number from f ≤ 7/10·b on.
+
+    >>> affordable_from(60, Fraction(9, 20), Fraction(1, 2)), affordable_from(60, Fraction(1, 4), Fraction(1, 2))
+    (Fraction(600, 1), Fraction(0, 1))
+    """
+    if share <= LEAST_CHANCE * bound:
+        return Fraction(0)
+    return patience * bound / (bound - share) if bound > share else None
 
 
 def refusing(patience: int, size: int) -> Fraction:
@@ -92,30 +106,34 @@ def leading(coins: Randomness, chance: Fraction, tests: int) -> Integers:
 
 @dataclass(eq=False)
 class Accounts:
-    """An acceptance with accounts, of the boxes of one level after another: coins by box, and what final boxes told.
+    """An acceptance with accounts, of the boxes of one level after another: coins by box, and the accounts of final boxes.
 
     Whoever cuts only the people from place `begin` on along the cuts says so, with what account (`first`) they come, and how many
     they are (`most`).
     """
 
     bounds: Bounds
-    rule: Rule
+    rule: SoftTests
     floor: int
     random: Randomness
     begin: int = field(default=0, kw_only=True)
     first: int = field(default=SHOWN * FINE, kw_only=True)
     most: int | None = field(default=None, kw_only=True)
-    cover: Cover | None = field(default=None, kw_only=True)
+    cover: CoverRule | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self._final: list[tuple[Integers, Integers]] = []
-        self._told = np.array([self.first], dtype=np.int64)
+        self._account = np.array([self.first], dtype=np.int64)
         self._need = need_table(self.bounds, SHOWN, self.most)
         self._coins = self.random.spawn(Step.CUTS)
 
+    def begin_with(self, boxes: int) -> None:
+        """Let so many boxes be the first ones, each with the account that is there at first."""
+        self._account = np.full(boxes, self.first, dtype=np.int64)
+
     def level(self, low: Integers, high: Integers) -> Soft:
         """Return the acceptance of the boxes rows[low:high], without coins."""
-        self._ledger = self._accounts(self._told, high - low, 0)
+        self._ledger = self._accounts(self._account, high - low, 0)
         return self._acceptance(self._ledger)
 
     @property
@@ -125,27 +143,27 @@ class Accounts:
 
     def tossed(self, boxes: Integers, low: Integers, high: Integers) -> Soft:
         """Return the acceptance of these boxes of the level, with coins of their own, whoever cuts them."""
-        self._late = boxes, self._accounts(self._told[boxes], high - low, self.rule.tests)
+        self._late = boxes, self._accounts(self._account[boxes], high - low, self.rule.tests)
         for account, begin, end in zip(self._late[1], low.tolist(), high.tolist(), strict=True):
             chance = refusing(self.rule.patience, end - begin)
             account[COINS:] = leading(self._coins.spawn(self.begin + begin, self.begin + end), chance, self.rule.tests)
         return self._acceptance(self._late[1])
 
     def settle(self, low: Integers, done: Flags) -> None:
-        """Keep what final boxes told; the others hand their accounts down to both sides."""
+        """Keep the accounts of final boxes; the others hand theirs down to both sides."""
         boxes, accounts = self._late
-        self._ledger[boxes, TOLD] = accounts[:, TOLD]
-        told = self._ledger[:, TOLD]
-        self._final.append((low[done], told[done] // FINE))
-        self._told = np.repeat(told[~done], 2)
+        self._ledger[boxes, ACCOUNT] = accounts[:, ACCOUNT]
+        account = self._ledger[:, ACCOUNT]
+        self._final.append((low[done], account[done] // FINE))
+        self._account = np.repeat(account[~done], 2)
 
     def _acceptance(self, ledger: Integers) -> Soft:
         return Soft(*self._need, max(self.floor, 1), ledger, self.cover)
 
-    def _accounts(self, told: Integers, sizes: Integers, tests: int) -> Integers:
+    def _accounts(self, account: Integers, sizes: Integers, tests: int) -> Integers:
         """Return an account for each box, with room for the coins of so many tests."""
         ledger = np.zeros((len(sizes), COINS + tests), np.int64)
-        ledger[:, TOLD] = told
+        ledger[:, ACCOUNT] = account
         least = (sizes - self.rule.patience) * LEAST_CHANCE.denominator < sizes * LEAST_CHANCE.numerator
         ledger[:, OVER] = np.where(least, LEAST_CHANCE.numerator, sizes - self.rule.patience)
         ledger[:, UNDER] = np.where(least, LEAST_CHANCE.denominator, sizes)
@@ -153,13 +171,13 @@ class Accounts:
 
     def leave(self, some: Flags) -> Integers:
         """Return the accounts of these boxes of the level to come, in billionths; somebody else goes on with them."""
-        left = self._told[some]
-        self._told = self._told[~some]
+        left = self._account[some]
+        self._account = self._account[~some]
         return left
 
     @property
-    def told(self) -> Integers:
-        """What each final box told, in thousandths rounded down, boxes from left to right along the cuts."""
+    def account(self) -> Integers:
+        """The account of each final box, in thousandths rounded down, boxes from left to right along the cuts."""
         none = np.zeros(0, np.int64)
-        low, told = (np.concatenate(parts) for parts in zip((none, none), *self._final, strict=True))
-        return told[np.argsort(low)]
+        low, account = (np.concatenate(parts) for parts in zip((none, none), *self._final, strict=True))
+        return account[np.argsort(low)]

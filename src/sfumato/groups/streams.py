@@ -50,5 +50,7 @@ class Step(IntEnum):
     """What is added to the counts of boxes."""
     RECORDS = 117
     """What is published of records, by their place."""
+    COUNTED = 119
+    """Of which of her values a person is counted."""
     SHARDS = 118
     """What is drawn where the people of a box of the first cuts are grouped by themselves, by its first place."""

@@ -22,6 +22,7 @@ from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.plugins import Registry
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
 from sfumato.table.closed import Closed, ClosedColumns
 from sfumato.table.table import Table
@@ -59,26 +60,32 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     odds are bounded: noisy boxes, if the table was read with its values declared. Against an insider under the other models
     shares must be declared with a method, which a policy does under [method] without a name.
     """
+    return choose_method(requirement, table)[0]
+
+
+def choose_method(requirement: Requirement, table: Table) -> tuple[Method, Bounds | None]:
+    """Return the default method, and its bounds on the table where the choice took them."""
     if requirement.presence is not None:
-        return Ambiguity()
+        return Ambiguity(), None
     declared = table.schema.closed
     if requirement.bounds_odds and isinstance(declared, Closed):
-        return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
+        return NoisyBoxes(values=declared.values, otherwise=declared.otherwise), None
     if requirement.bounds_odds and isinstance(declared, ClosedColumns):
         columns = dict(declared.columns)
-        values, others = ({name: getattr(one, key) for name, one in columns.items()} for key in ("values", "otherwise"))
-        return NoisyBoxes(values=values, otherwise=others)
+        values, others = ({name: getattr(closed, key) for name, closed in columns.items()} for key in ("values", "otherwise"))
+        return NoisyBoxes(values=values, otherwise=others), None
     boxes = Boxes()
     bounds = table_bounds(table, requirement)
     tight = requirement.against == "reader"
-    if room_for_a_cut(bounds, floor=boxes.floor, tight=tight, soft=None if tight else soft_rule(bounds)):
-        return boxes
-    if bounds.sets or bounds.apart:
-        return boxes  # no other method keeps bounds on sets, or on several columns
+    if room_for_a_cut(bounds, floor=boxes.floor_for(table.rows), tight=tight, soft=None if tight else soft_rule(bounds)):
+        return boxes, bounds
+    if bounds.members or len(bounds.secrets) > 1 or table.bundles is not None:
+        return boxes, bounds  # no other method keeps bounds on sets, on several columns, or on several values a person
     if requirement.against == "engineer" and bounds.protects and len(set(bounds.limits)) == 1:
-        return NearGroups(form="buckets")
+        return NearGroups(form="buckets"), bounds
     size = MultiSize().max_size
-    return MultiSize(max_size=size if exists(bounds, "optimal", size) else nearest_size(bounds, "optimal", size) or size)
+    fits = size if exists(bounds, "optimal", size) else nearest_size(bounds, "optimal", size) or size
+    return MultiSize(max_size=fits), bounds
 
 
 __all__ = [
@@ -103,5 +110,6 @@ __all__ = [
     "SmallDomain",
     "Task",
     "UniformPerturbation",
+    "choose_method",
     "default_method",
 ]

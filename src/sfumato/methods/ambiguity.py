@@ -16,7 +16,8 @@ from sfumato.groups.soft import MOST_PATIENCE, soft_rule
 from sfumato.methods.base import Method, Task
 from sfumato.papers.overlapping.scattered import scattered_groups
 from sfumato.parameters import choice, flag, parameter, weights, whole
-from sfumato.privacy.requirement import Against, Bounds, Requirement
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against, Requirement
 from sfumato.table.table import Table
 
 

@@ -13,7 +13,8 @@ from sfumato.groups.anatomy import assign_by_anatomy, excess, too_frequent
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import flag, parameter, whole
-from sfumato.privacy.requirement import Against, Bounds
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against
 from sfumato.randomness import Randomness
 
 _LARGEST = (
@@ -52,12 +53,12 @@ class Anatomy(Method):
         counts = np.array(bounds.counts, dtype=np.int64)
         task.progress("forming groups", 0.1)
         kept = _keep(task.codes, removed, task.random)
-        left = Bounds(bounds.values, tuple(int(c) for c in counts - removed), bounds.limits)
-        found = assign_by_anatomy(task.codes[kept], counts - removed, size, canonical_order(left), task.random)
+        left = Bounds.of(bounds.values, tuple(int(c) for c in counts - removed), bounds.limits)
+        grouping = assign_by_anatomy(task.codes[kept], counts - removed, size, canonical_order(left), task.random)
         group = np.full(task.table.rows, -1, np.int32)
-        group[kept] = found.group
+        group[kept] = grouping.group
         suppressed = {value: int(count) for value, count in zip(bounds.values, removed, strict=True) if count}
-        return replace(found, group=group, figures={"l": size, "suppressed": suppressed})
+        return replace(grouping, group=group, figures={"l": size, "suppressed": suppressed})
 
     def sizes(self, bounds: Bounds) -> tuple[int, Integers]:
         """Return the size of groups, and how many people of each value stand in their way."""
@@ -68,7 +69,7 @@ class Anatomy(Method):
                 hint=f"l = {max(bounds.needs)} or more, or leave l out",
             )
         removed = np.array(excess(bounds.counts, size), dtype=np.int64)
-        if (removed.any() and not self.suppress) or bounds.total - int(removed.sum()) < size:
+        if (removed.any() and not self.suppress) or bounds.people - int(removed.sum()) < size:
             most = max(range(len(bounds.counts)), key=bounds.counts.__getitem__)
             raise too_frequent(bounds, most, size, f"Anatomy with groups of {size}", _LARGEST)
         return size, removed

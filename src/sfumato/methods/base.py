@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,14 +15,18 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
+from sfumato.form import FORMS, Form
+from sfumato.groups._cut_kernels import Incidence
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
+from sfumato.methods.bands import about_bundles, counted_events, incidence_of, require_bands, several_values
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known, require_short
-from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
-from sfumato.privacy.requirement import Against, Bounds, Requirement, feasible
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.requirement import Against, Requirement, feasible
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.randomness import Randomness, coins_of, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
 from sfumato.table.column import Column, Domain
@@ -66,12 +71,17 @@ class Task:
         return secrets_of(self.table)
 
     @cached_property
+    def incidence(self) -> Incidence | None:
+        """Everybody's events where people may have several values: values among hers, and sets that have one of them."""
+        return None if self.table.bundles is None else incidence_of(self.table.bundles, self.bounds)
+
+    @cached_property
     def combined(self) -> Bounds:
         """The bounds for combinations of all sensitive columns, where each is protected by itself; else the bounds."""
-        if not self.bounds.apart:
+        if len(self.bounds.secrets) == 1:
             return self.bounds
         sensitive = self.table.sensitive
-        first = np.cumsum([0, *self.bounds.apart[:-1]]).tolist()
+        first = np.cumsum([0, *self.bounds.values_of_each[:-1]]).tolist()
         parts = [
             (sensitive.domain.part(name)[1].astype(int) + k).tolist()
             for name, k in zip(sensitive.domain.names, first, strict=True)
@@ -79,13 +89,12 @@ class Task:
         return as_combinations(self.bounds, sensitive.labels, sensitive.counts.tolist(), parts)
 
     def parts(self) -> tuple[Task, ...]:
-        """Return the same task for each sensitive column by itself, where each is protected by itself; else this one alone."""
-        if not self.bounds.apart:
+        """Return the same task for each secret; one of one secret is its own."""
+        if len(self.bounds.secrets) == 1:
             return (self,)
-        names = self.table.sensitive.domain.names
-        parts = zip(names, self.table.apart(), unstacked(self.bounds), strict=True)
+        parts = zip(self.bounds.secrets, self.table.each(), self.bounds.each, strict=True)
         return tuple(
-            replace(self, table=table, requirement=self.requirement.of(name), bounds=unlabelled(name, bounds))
+            replace(self, table=table, requirement=self.requirement.of(name), bounds=replace(bounds, secrets=("",)))
             for name, table, bounds in parts
         )
 
@@ -128,6 +137,8 @@ class Publication:
     method: Method
     bounds: Bounds
     links: Links | None = None
+    spent: Mapping[str, Any] | None = None
+    """What was drawn of these people with it, as `sfumato.budget.Spent` says; None where nothing was drawn, or booked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,10 +153,12 @@ class Method(ABC):
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
     by_counts: ClassVar[bool] = False
     """Whether counts alone decide who shares a group, so that any order of people gives the same release."""
-    keeps_odds: ClassVar[bool] = False
-    """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
+    bounds_odds: ClassVar[bool] = False
+    """Whether the method bounds how much anybody's odds grow, whatever she believed before; `odds_bound` says by how much."""
+    bounds_declared: ClassVar[bool] = False
+    """Whether bounds are about declared shares of values, so that the people of the table decide none of them."""
     way: ClassVar[Way | None] = None
-    """How people are put together, where explanations have more to say about that; see `Way`."""
+    """How records are grouped, where explanations have more to say about that; see `Way`."""
     tosses_when_tight: ClassVar[bool] = True
     """Whether groups of the basis `tight` depend on coins, so that a rerun may make others."""
     links_records: ClassVar[bool] = False
@@ -168,6 +181,11 @@ class Method(ABC):
         """How groups are shown; a parameter where there is a choice."""
         return "buckets"
 
+    @property
+    def shown_as(self) -> Form:
+        """What follows from the form."""
+        return FORMS[self.form]
+
     @abstractmethod
     def proves(self) -> tuple[Against, ...]:
         """Return the adversaries against whom these parameters keep the bounds, provably; none for a paper's weaker claim."""
@@ -180,9 +198,17 @@ class Method(ABC):
         """Return why the method cannot protect each of several sensitive columns by itself; empty where it can."""
         return "it puts people together by one value of each"
 
+    def bundles_refused(self, against: Against) -> str:
+        """Return why the method cannot publish people who may have several values of a secret; empty where it can."""
+        return "it gives everybody one value of a secret"
+
     @abstractmethod
     def group(self, task: Task) -> Grouping:
         """Return who shares a group, and on what that rests. `run` calls it with a requirement that the method can prove."""
+
+    def settled(self, people: int) -> Self:
+        """Return the method with what it leaves to public rules of the number of people filled in: what a release states."""
+        return self
 
     def close(self, schema: Schema) -> Schema:
         """Return the schema with which a table must be read for this method."""
@@ -192,16 +218,25 @@ class Method(ABC):
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
         return table_bounds(table, requirement)
 
-    def kept_bounds(self, table: Table, requirement: Requirement) -> Bounds:
-        """Return the bounds that a release keeps, after making sure that the method keeps them and they protect somebody."""
+    def kept_bounds(self, table: Table, requirement: Requirement, known: Bounds | None = None) -> Bounds:
+        """Return the bounds that a release keeps, after making sure that the method keeps them and they protect somebody.
+
+        `known` are its `bounds`, where the choice of the method took them.
+        """
         self.require_provable(table, requirement)
         require_free_names(table, self.form)
-        bounds = self.bounds(table, requirement)
+        bounds = self.bounds(table, requirement) if known is None else known
         self.require_something_to_keep(bounds, requirement)
+        self.require_bands(table, bounds)
         return bounds
 
-    def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
-        """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
+    def require_bands(self, table: Table, bounds: Bounds) -> None:
+        """Raise `Infeasible` where people of one band of numbers of rows cannot keep the bounds, not even all together."""
+        if table.bundles is not None and not self.bounds_odds:  # noise hides what a band has, a refusal would tell it
+            require_bands(table, bounds)
+
+    def odds_bound(self, requirement: Requirement, bounds: Bounds) -> Fraction | None:
+        """Return how much a release that keeps these bounds lets anybody's odds grow; None where nothing bounds that."""
         return None
 
     def run(
@@ -209,43 +244,50 @@ class Method(ABC):
         table: Table,
         requirement: Requirement,
         *,
+        bounds: Bounds | None = None,
+        seed: int | None = None,
         random: Randomness | int | None = None,
         progress: Progress | None = None,
     ) -> Publication:
         """Return a release that keeps the requirement and passed its audit, with the private figures of its making.
 
+        `bounds` are the `kept_bounds` of the table, where the caller has them already.
+
         People are brought into the order of their own values and shuffled by coins before anything is computed: the order of the
         input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release. Where
         counts alone decide, they stay in the order of their values: near people lie together, which is several times faster.
         """
-        bounds = self.kept_bounds(table, requirement)
-        coins, tell = randomness(random), progress or silent
+        method = self.settled(table.rows)
+        bounds = method.kept_bounds(table, requirement) if bounds is None else bounds
+        coins, tell = randomness(coins_of(seed, random)), progress or silent
         # Nothing holds the people in another order while the release is audited: memory is what limits a table.
-        if self.by_counts:
-            made = self.make(Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), tell))
+        if method.by_counts:
+            made = method.make(Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), tell))
         else:
             shuffled, order = table.shuffled(coins.spawn(PEOPLE))
-            made = self.make(Task(shuffled, requirement, bounds, coins.spawn(MAKING), tell)).at_rows(order)
+            made = method.make(Task(shuffled, requirement, bounds, coins.spawn(MAKING), tell)).at_rows(order)
             del shuffled, order
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
         audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
         if audit.holds is not True:
             raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
         tell("done", 1.0)
-        sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
-        return Publication(made.release, audit, {**made.figures, **sets}, self, bounds, made.links)
+        sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
+        return Publication(made.release, audit, {**made.figures, **sets}, method, bounds, made.links)
 
     def make(self, task: Task) -> Made:
         """Return the release of a task: groups, every count checked against its bound in integers, shown in the form."""
         grouping = self.group(task)
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
-        secrets = task.secrets[:, kept]
-        group = grouping.group[kept]
+        if task.incidence is not None:
+            events = counted_events(task.incidence, grouping, task.bounds)
+            return Made(show(task, events, self), {**size_figures(grouping.sizes), **grouping.figures})
+        secrets, group = task.secrets[:, kept], grouping.group[kept]
         group = group if len(secrets) == 1 else np.tile(group, len(secrets))
-        found = histograms(group, secrets.ravel(), len(task.bounds.values))
-        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told, task.bounds.sets)
-        shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
+        shown_counts = histograms(group, secrets.ravel(), len(task.bounds.values))
+        require_bounds(shown_counts, grouping.sizes, task.bounds, grouping.account)
+        shown = grouping if grouping.shown is not None else replace(grouping, shown=shown_counts)
         return Made(show(task, shown, self), {**size_figures(grouping.sizes), **grouping.figures})
 
     def to_dict(self) -> dict[str, Any]:
@@ -274,16 +316,20 @@ class Method(ABC):
         against, proven = requirement.against, self.proves()
         self._require_presence(requirement)
         self._require_columns(table, requirement)
+        why = self.bundles_refused(against) if table.bundles is not None else ""
+        if why:
+            raise several_values(self.name, why, against)
         if requirement.sets and self.sets_refused(against):
             raise NotProvable(
                 f"method {self.name!r} cannot keep bounds on sets of values: {self.sets_refused(against)}",
                 hint=f'name = "{_sets_kept(requirement)}", or a requirement without sets',
                 against=against,
             )
-        if requirement.bounds_odds and not self.keeps_odds:
+        if requirement.bounds_odds and not self.bounds_odds:
             raise NotProvable(
-                f"method {self.name!r} does not bound how much anybody's odds grow, which {requirement.model} asks for",
-                hint='name = "noisy-boxes", with values and otherwise; or a model that bounds belief in each value',
+                f"{requirement.model} bounds how much anybody's odds grow, which method {self.name!r} does not: "
+                "that takes noise on the counts of declared values",
+                hint=_noise_on_declared(table.schema.sensitive if table.schema.protects_each else ()),
                 against=against,
             )
         if not proven and not getattr(self, "accept_weaker_claim", False):
@@ -293,7 +339,9 @@ class Method(ABC):
                 against=against,
             )
         if against not in (proven or ("reader",)):
-            shown = " or ".join(f"'{one}'" for one in proven) or "nobody: its weaker claim stands in place of a reader's"
+            shown = (
+                " or ".join(f"'{adversary}'" for adversary in proven) or "nobody: its weaker claim stands in place of a reader's"
+            )
             raise NotProvable(
                 f"method {self.name!r} with these parameters proves its claim against {shown}, not against {against!r}",
                 hint=_who_can(against, (proven or ("reader",))[-1]),
@@ -312,7 +360,7 @@ class Method(ABC):
     def _require_columns(self, table: Table, requirement: Requirement) -> None:
         """Raise unless columns with requirements of their own are protected each by itself, and the method can do that."""
         require_columns(table, requirement)
-        if table.schema.apart and self.each_refused(requirement.against):
+        if table.schema.protects_each and self.each_refused(requirement.against):
             raise NotProvable(
                 f"method {self.name!r} cannot protect each of several sensitive columns by itself: "
                 f"{self.each_refused(requirement.against)}",
@@ -358,11 +406,11 @@ def secrets_of(table: Table) -> Array:
 
     Those of the second column follow those of the first.
     """
-    apart = [one.sensitive for one in table.apart()]
-    first = np.cumsum([0, *(len(one.domain) for one in apart[:-1])])
-    codes = np.empty((len(apart), table.rows), np.int32)
-    for own, one, start in zip(codes, apart, first, strict=True):
-        np.add(one.codes, start, out=own, casting="unsafe")
+    each = [part.sensitive for part in table.each()]
+    first = np.cumsum([0, *(len(secret.domain) for secret in each[:-1])])
+    codes = np.empty((len(each), table.rows), np.int32)
+    for own, secret, start in zip(codes, each, first, strict=True):
+        np.add(secret.codes, start, out=own, casting="unsafe")
     return codes
 
 
@@ -372,12 +420,12 @@ def require_columns(table: Table, requirement: Requirement) -> None:
     for name, _ in requirement.columns:
         if name not in names:
             raise PolicyError(f"[requirement.columns] {name}: no such sensitive column", hint=did_you_mean(name, names))
-    if requirement.columns and not table.schema.apart:
+    if requirement.columns and not table.schema.protects_each:
         raise PolicyError(
             "[requirement.columns]: columns have bounds of their own only where each is protected by itself",
             hint='protect = "each"; with one sensitive column, or with combinations, there is one requirement',
         )
-    if requirement.sets and table.schema.apart:
+    if requirement.sets and table.schema.protects_each:
         raise PolicyError(
             "[requirement.sets]: each sensitive column is protected by itself, and a set has values of one of them",
             hint=f"[requirement.columns.{names[0]}.sets]; a statement about two secrets together needs a set of combinations",
@@ -387,12 +435,12 @@ def require_columns(table: Table, requirement: Requirement) -> None:
 def table_bounds(table: Table, requirement: Requirement) -> Bounds:
     """Return the bounds of a requirement on a table's own counts, those of all columns where each is protected by itself."""
     require_columns(table, requirement)
-    if not table.schema.apart:
+    if not table.schema.protects_each:
         return requirement.bounds(table.sensitive.histogram(), about_values(table))
-    found = {}
-    for name, one in zip(table.sensitive.domain.names, table.apart(), strict=True):
+    bounds = {}
+    for name, part in zip(table.sensitive.domain.names, table.each(), strict=True):
         try:
-            found[name] = requirement.of(name).bounds(one.sensitive.histogram(), about_values(one))
+            bounds[name] = requirement.of(name).bounds(part.sensitive.histogram(), about_values(part))
         except Infeasible as error:
             raise Infeasible(
                 f"{name}: {error.message}",
@@ -404,12 +452,13 @@ def table_bounds(table: Table, requirement: Requirement) -> Bounds:
             ) from None
         except PolicyError as error:
             raise PolicyError(f"[requirement.columns] {name}: {error.message}", hint=error.hint) from None
-    return stacked(found)
+    return Bounds.together(bounds)
 
 
 def about_values(table: Table, domain: Domain | None = None) -> About:
     """Return what bounds of sets need to know of the table's sensitive values, or of the declared ones of a domain."""
-    return About(table.schema.bins_in_order(), (domain or table.sensitive.domain).parts())
+    bins, parts = table.schema.bins_in_order(), (domain or table.sensitive.domain).parts()
+    return About(bins, parts) if table.bundles is None else about_bundles(table.bundles, bins, table.rows)
 
 
 def _sets_kept(requirement: Requirement) -> str:
@@ -427,3 +476,18 @@ def _who_can(against: Against, strongest: Against) -> str:
             f'Or choose against = "{strongest}"'
         )
     return f'choose against = "{strongest}"'
+
+
+def _noise_on_declared(columns: Sequence[str]) -> str:
+    """Return what to add where odds are bounded, for a policy and in Python; by column where each is protected by itself."""
+    declared = {"values": '["flu", "asthma", "other"]', "otherwise": '"other"'}
+    lines, spelled = declared, declared
+    if columns:
+        names = [json.dumps(name, ensure_ascii=False) for name in columns]
+        lines = {key: f"{{ {', '.join(f'{name} = {value}' for name in names)} }}" for key, value in declared.items()}
+        spelled = {key: f"{{{', '.join(f'{name}: {value}' for name in names)}}}" for key, value in declared.items()}
+    added = ["[method]", 'name = "noisy-boxes"', *(f"{key} = {value}" for key, value in lines.items())]
+    python = ", ".join(f"{key}={value}" for key, value in spelled.items())
+    return "\n    ".join(
+        ["add to the policy, with the values that somebody may have:", *added, f"in Python: method=NoisyBoxes({python})"]
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from sfumato.groups.burel import Fill, Packing, burel_groups, plan_burel
+from sfumato.groups.burel import BucketPacking, Fill, burel_groups, plan_burel
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, whole
@@ -38,7 +38,7 @@ class BuReL(Method):
     which tells something to a reader who reruns the program, so the claim is a reader's.
     """
 
-    packing: Packing = parameter("roomy", choice("roomy", "fewest"))
+    packing: BucketPacking = parameter("roomy", choice("roomy", "fewest"))
     fill: Fill = parameter("near", choice("near", "hilbert"))
     candidates: int | None = parameter(None, whole(1), only={"fill": ("near",)})
     form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))

@@ -10,7 +10,7 @@ from sfumato.privacy.requirement import Requirement
 from sfumato.randomize.likeness import likeness_retentions
 from sfumato.randomize.partition import one_part
 from sfumato.randomize.plan import RandomizationPlan
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,6 @@ class BuReLPerturbation(Randomizing):
 
     name: ClassVar[str] = "burel-perturbation"
 
-    def plan(self, problem: Problem, requirement: Requirement, people: int) -> RandomizationPlan:
+    def plan(self, problem: SortedValues, requirement: Requirement, people: int) -> RandomizationPlan:
         """Return the plan of a single part with a retention for each value."""
         return one_part(problem, likeness_retentions(self.cap), people=people)

@@ -9,7 +9,7 @@ from sfumato.errors import PolicyError
 from sfumato.methods.base import Task
 from sfumato.methods.linking import Linked, Linking
 from sfumato.papers.heterogeneous.costs import Costs
-from sfumato.papers.heterogeneous.scheme import Choices, heterogeneous_records
+from sfumato.papers.heterogeneous.scheme import SchemeOptions, heterogeneous_records
 from sfumato.parameters import choice, parameter, whole
 from sfumato.release.links import Links
 
@@ -70,7 +70,9 @@ class Heterogeneous(Linking):
 
     def link(self, task: Task) -> Linked:
         """Return the matches and the drawn assignment; the private figures are numbers of matches, dummies and blocks."""
-        choices = Choices(self.packing, self.fill, self.matcher, self.assignment, self.partition, self.partitions or "ranks")
+        choices = SchemeOptions(
+            self.packing, self.fill, self.matcher, self.assignment, self.partition, self.partitions or "ranks"
+        )
         scheme = heterogeneous_records(
             task.quasi,
             task.codes,

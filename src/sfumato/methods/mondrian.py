@@ -12,10 +12,11 @@ from sfumato.arrays import Array
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.mondrian import Constraint, Kind, mondrian
+from sfumato.groups.mondrian import Constraint, ConstraintName, mondrian
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, rational, whole
-from sfumato.privacy.requirement import Against, Bounds, Requirement
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against, Requirement
 from sfumato.table.table import Table
 
 _DIVERSE = {"constraint": ("distinct", "entropy", "recursive")}
@@ -55,11 +56,11 @@ class Mondrian(Method):
     """
 
     partition: Literal["strict", "relaxed"] = parameter("strict", choice("strict", "relaxed"))
-    constraint: Kind = parameter("bounds", choice(*get_args(Kind)))
+    constraint: ConstraintName = parameter("bounds", choice(*get_args(ConstraintName)))
     k: int = parameter(1, whole(1))
     l: int | None = parameter(None, whole(1), only=_DIVERSE)
-    c: Number | None = parameter(None, rational("a number above 0", lambda c: c > 0), only=_RECURSIVE)
-    t: Number | None = parameter(None, rational("a distance from 0 to 1", lambda t: 0 <= t <= 1), only=_CLOSE)
+    c: Number | None = parameter(None, rational("a number above 0", above=0), only=_RECURSIVE)
+    t: Number | None = parameter(None, rational("a distance from 0 to 1", least=0, most=1), only=_CLOSE)
     distance: Literal["equal", "ordered"] | None = parameter(None, choice("equal", "ordered"), only=_CLOSE)
     form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
 
@@ -110,7 +111,7 @@ class Mondrian(Method):
         return Constraint(self.constraint, self.l or 1, Fraction(self.c or 0), Fraction(self.t or 0), self.distance or "equal")
 
 
-def _note(constraint: Kind) -> str:
+def _note(constraint: ConstraintName) -> str:
     """Return what a release says whose bounds are all 1."""
     kept = "k-anonymity" if constraint == "bounds" else f"the constraint {constraint!r}, kept in every group,"
     return f"{kept} makes no claim about sensitive values"
@@ -123,7 +124,7 @@ def _in_order(task: Task) -> tuple[Array, Bounds]:
         return task.codes, bounds
     order = sorted(range(len(bounds.values)), key=lambda place: bins.index(bounds.values[place]))
     values, counts = tuple(bounds.values[place] for place in order), tuple(bounds.counts[place] for place in order)
-    return np.argsort(order)[task.codes], Bounds(values, counts, tuple(bounds.limits[place] for place in order))
+    return np.argsort(order)[task.codes], Bounds.of(values, counts, tuple(bounds.limits[place] for place in order))
 
 
 def _require_order(table: Table) -> None:

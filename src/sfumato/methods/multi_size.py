@@ -12,10 +12,11 @@ from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.feasible import Strategy
 from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.groups.settings.setting import Plan
-from sfumato.groups.settings.two_size import SEARCHES, Search
+from sfumato.groups.settings.two_size import SEARCHES, SizeSearch
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, seconds, whole
-from sfumato.privacy.requirement import Against, Bounds
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against
 from sfumato.progress import silent
 
 
@@ -47,7 +48,7 @@ class MultiSize(Method):
     """
 
     strategy: Strategy = parameter("optimal", choice(*STRATEGIES))
-    search: Search = parameter("full", choice(*SEARCHES), only={"strategy": ("two-size", "top-down")})
+    search: SizeSearch = parameter("full", choice(*SEARCHES), only={"strategy": ("two-size", "top-down")})
     max_size: int = parameter(50, whole(1))
     gap: float = parameter(1e-4, seconds)
     time_limit: float = parameter(30.0, seconds)

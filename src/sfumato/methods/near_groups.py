@@ -12,7 +12,7 @@ from sfumato.groups.near.anneal import annealed_groups
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.near.order import domain_widths
 from sfumato.methods.base import Method, Task, Way
-from sfumato.parameters import choice, parameter, weights, whole
+from sfumato.parameters import Takes, choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
 
 MOST_EFFORT = 1000
@@ -54,7 +54,7 @@ class NearGroups(Method):
     """
 
     form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
-    effort: float | None = parameter(None, _effort)
+    effort: float | None = parameter(None, Takes(_effort, {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_EFFORT}))
     floor: int | None = parameter(None, whole(1))
     weights: Mapping[str, float] | None = parameter(None, weights())
 

@@ -10,36 +10,48 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
-from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
+from sfumato.groups.noisy import Tree, cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
-from sfumato.methods.base import Made, Task, Ungrouped, about_values
-from sfumato.methods.randomizing import checked_shares, checked_text, checked_values, closed_domain, declared_codes
-from sfumato.methods.show.noisy import show_noisy
-from sfumato.parameters import Check, choice, flag, parameter, weights, whole
-from sfumato.privacy.each import stacked, unstacked
-from sfumato.privacy.requirement import Against, Bounds, Requirement
-from sfumato.randomize.declared import declared_counts, require_otherwise
+from sfumato.methods.base import Made, Task, Ungrouped
+from sfumato.methods.randomizing import (
+    checked_shares,
+    checked_text,
+    checked_values,
+    closed_domain,
+    declared_codes,
+    declared_places,
+)
+from sfumato.methods.show.noisy import NoisyCounts, show_noisy
+from sfumato.parameters import Check, Takes, choice, flag, parameter, weights, whole
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.sets import About
+from sfumato.randomize.declared import declared_counts, declared_people, require_otherwise, shares_of_people
 from sfumato.randomize.noise import largest_odds, noise_ratio, two_sided
 from sfumato.table.closed import closed
+from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
+checked_has = Takes(lambda where, value: MappingProxyType(shares_of_people(value)), checked_shares.schema)
 
-def _each(check: Check) -> Check:
+
+def _each(check: Takes) -> Check:
     """Take what the check takes, or column = such a value, for each of several columns."""
 
     def checked(where: str, value: Any) -> Any:
-        nested = isinstance(value, Mapping) and value and (check is not checked_shares or _nested(value))
+        nested = isinstance(value, Mapping) and value and (check not in (checked_shares, checked_has) or _nested(value))
         if not nested:
             return check(where, value)
         return MappingProxyType({str(name): check(f"{where} {name}", value[name]) for name in sorted(value)})
 
-    return checked
+    return Takes(checked, {"anyOf": [check.schema, {"type": "object", "additionalProperties": check.schema, "minProperties": 1}]})
 
 
 def _nested(value: Mapping[str, Any]) -> bool:
-    return all(isinstance(one, Mapping) for one in value.values())
+    return all(isinstance(declared, Mapping) for declared in value.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +65,13 @@ class NoisyBoxes(Ungrouped):
         only proportions matter. With them a requirement's bounds become γ, how much anybody's odds may grow.
     values
         In place of shares under the model `differential`, which needs none: the values that somebody may have.
+    has
+        In place of shares where a person may have several values of a secret: value = share of people who have it, stated
+        beforehand. They need not add up to 1.
     otherwise
         The declared value of whoever has another one, or none. So nothing is refused for what a person has; the table is read
         with `close(schema)`.
-    Where each of several columns is protected by itself, shares or values, and otherwise, are given for each: column = ….
+    Where each of several columns is protected by itself, shares, values or has, and otherwise, are given for each: column = ….
     floor
         No box holds fewer people. Without it a public rule in γ, the number of values and the number of people decides.
     merge
@@ -69,12 +84,14 @@ class NoisyBoxes(Ungrouped):
     -----
     Noise is two-sided geometric, drawn exactly, on every count of every box. Nothing in the release or in a refusal depends on
     one person's sensitive value beyond γ: no total, no observed domain, no type. Several releases of the same people multiply
-    their γ.
+    their γ. Where a person may have several values of a secret, she is counted of at most k of hers (`most` of `[people]`), drawn
+    by coins, and γ is divided among them: neither how many values people have nor sets of values are shown.
     """
 
     parameters: Literal["declared"] = parameter("declared", choice("declared"))
     shares: Mapping[str, Any] | None = parameter(None, _each(checked_shares))
     values: Sequence[str] | Mapping[str, Sequence[str]] | None = parameter(None, _each(checked_values))
+    has: Mapping[str, Any] | None = parameter(None, _each(checked_has))
     otherwise: str | Mapping[str, str] | None = parameter(None, _each(checked_text))
     floor: int | None = parameter(None, whole(1))
     merge: bool | None = parameter(None, flag)
@@ -82,18 +99,20 @@ class NoisyBoxes(Ungrouped):
 
     name: ClassVar[str] = "noisy-boxes"
     by_counts: ClassVar[bool] = True
-    keeps_odds: ClassVar[bool] = True
+    bounds_odds: ClassVar[bool] = True
+    bounds_declared: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         caller = type(self).__name__
-        if (self.shares is None) == (self.values is None):
+        if sum(one is not None for one in (self.shares, self.values, self.has)) != 1:
             raise PolicyError(
                 f"{caller} needs shares: what is published may not depend on which values people turn out to have",
-                hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"',
+                hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"; '
+                "has where a person may have several values",
             )
-        if self.apart:
-            given = self.shares if self.shares is not None else self.values
+        if self.declares_each:
+            given = self._given
             if not isinstance(self.otherwise, Mapping) or not isinstance(given, Mapping) or set(self.otherwise) != set(given):
                 raise PolicyError(
                     f"{caller}(otherwise=…): every column with declared values needs its own",
@@ -102,31 +121,40 @@ class NoisyBoxes(Ungrouped):
             for name in given:
                 self.of(name)
             return
-        if self.shares is not None:
+        if self.values is None:
             declared_counts(self.declared)
         require_otherwise(caller, self.otherwise, self.declared)
 
     @property
-    def apart(self) -> bool:
+    def declares_each(self) -> bool:
         """Whether values are declared for each of several columns."""
-        return isinstance(self.values, Mapping) or (self.shares is not None and _nested(self.shares))
+        return isinstance(self.values, Mapping) or any(one is not None and _nested(one) for one in (self.shares, self.has))
+
+    @property
+    def _given(self) -> Any:
+        """What is declared: shares, shares of people, or values alone."""
+        return next(one for one in (self.shares, self.has, self.values) if one is not None)
 
     def of(self, column: str) -> NoisyBoxes:
         """Return the method with what is declared of one of several columns."""
-        given: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
-        if any(one is not None and column not in one for one in given.values()):
+        given: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "has", "otherwise")}
+        if any(declared is not None and column not in declared for declared in given.values()):
             raise PolicyError(f"{type(self).__name__}: nothing is declared of {column!r}", hint="declare values of every secret")
-        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in given.items()}
+        own: dict[str, Any] = {key: None if declared is None else declared[column] for key, declared in given.items()}
         return replace(self, **own)
 
     @property
     def declared(self) -> dict[str, Any]:
         """The declared share of each value; equal ones where only values were declared. Or those of each column."""
-        if self.apart:
-            return {name: self.of(name).declared for name in (self.shares if self.shares is not None else self.values) or ()}
-        if self.shares is None:
-            return {value: Fraction(1, len(self.values or ())) for value in self.values or ()}
-        return {value: Fraction(share) for value, share in self.shares.items()}
+        if self.declares_each:
+            return {name: self.of(name).declared for name in self._given}
+        if self.values is not None:
+            return {value: Fraction(1, len(self.values)) for value in self.values}
+        return {value: Fraction(share) for value, share in self._given.items()}
+
+    def bundles_refused(self, against: Against) -> str:
+        """Return nothing: a person is counted of at most so many values, and noise is laid out for as many."""
+        return ""
 
     def sets_refused(self, against: Against) -> str:
         """Return nothing: sets have counts as values have."""
@@ -135,8 +163,14 @@ class NoisyBoxes(Ungrouped):
     def each_refused(self, against: Against) -> str:
         """Return nothing, where values are declared for each column."""
         return (
-            "" if self.apart else "its values are declared of one attribute; shares = { illness = { … }, income = { … } } does it"
+            ""
+            if self.declares_each
+            else "its values are declared of one attribute; shares = { illness = { … }, income = { … } } does it"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return name and parameters; shares of people only where there are any."""
+        return {key: value for key, value in super().to_dict().items() if key != "has" or value is not None}
 
     def proves(self) -> tuple[Against, ...]:
         """Return insider: what noise bounds is what anybody learns of one person, whoever else is known."""
@@ -144,7 +178,8 @@ class NoisyBoxes(Ungrouped):
 
     def close(self, schema: Schema) -> Schema:
         """Return the schema with which a table must be read: each person's value follows from her own cells alone."""
-        if self.apart:
+        self._require_declared(schema)
+        if self.declares_each:
             others: Mapping[str, str] = self.otherwise  # type: ignore[assignment]
             given = {name: {"values": list(own), "otherwise": others[name]} for name, own in self.declared.items()}
             return replace(schema, closed=closed(given))
@@ -152,55 +187,80 @@ class NoisyBoxes(Ungrouped):
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds on the declared shares, in the order of the declared values."""
-        if table.schema.apart:
+        self._require_declared(table.schema)
+        if table.schema.bundled and (requirement.sets or any(own.sets for _, own in requirement.columns)):
+            raise PolicyError(
+                "the share of people who have one of a set of values does not follow from those of its values where people may "
+                "have several, and noisy counts of values show no set",
+                hint="a requirement without sets; odds of any set of values grow at most as those of values",
+            )
+        if table.schema.protects_each:
             names = table.sensitive.domain.names
-            parts = zip(names, table.apart(), strict=True)
-            return stacked({name: self.of(name).bounds(one, requirement.of(name)) for name, one in parts})
-        if self.shares is None and not requirement.bounds_odds:
+            parts = zip(names, table.each(), strict=True)
+            return Bounds.together({name: self.of(name).bounds(part, requirement.of(name)) for name, part in parts})
+        if self.values is not None and not requirement.bounds_odds:
             raise PolicyError(
                 f"the bounds of {requirement.model} follow from shares, and only values were declared",
                 hint='shares = { flu = "0.4", … } in place of values; or model = "differential"',
             )
-        counts = declared_counts(self.declared)
+        counts, people = declared_people(self.declared)
         domain = closed_domain(table, self.close(table.schema))
-        return requirement.bounds({label: counts[label] for label in domain.labels}, about_values(table, domain))
+        about = About(table.schema.bins_in_order(), domain.parts(), people if table.bundles is not None else None)
+        return requirement.bounds({label: counts[label] for label in domain.labels}, about)
 
-    def odds(self, table: Table, requirement: Requirement) -> Fraction:
+    def _require_declared(self, schema: Schema) -> None:
+        """Raise `PolicyError` unless what is declared is for as many values a person as she may have; no value is looked at."""
+        if (self.shares if schema.bundled else self.has) is not None:
+            raise PolicyError(
+                "shares add up to 1, and people may have several values of a secret here"
+                if schema.bundled
+                else "has: everybody has one value of each secret here, so that shares add up to 1",
+                hint='has = { flu = "0.4", … }: the share of people who have it'
+                if schema.bundled
+                else 'shares = { flu = "0.4", … }',
+            )
+        if schema.bundled and schema.most is None:
+            raise PolicyError(
+                "people may have any number of values of a secret, and noise must hide all that a person is counted of: nothing "
+                "says of how many",
+                hint='people={"most": 5}: of at most so many values of a secret, by coins among hers; from figures that you had '
+                "before, not from this table",
+            )
+
+    def odds_bound(self, requirement: Requirement, bounds: Bounds) -> Fraction:
         """Return γ: how much the odds of any value grow at most."""
-        self.require_provable(table, requirement)
-        bounds = self.bounds(table, requirement)
-        self.require_something_to_keep(bounds, requirement)
         return odds_within(bounds)
 
     def joins(self, requirement: Requirement) -> bool:
         """Return whether boxes are joined where a noisy share lies over its bound."""
         return not requirement.bounds_odds if self.merge is None else self.merge
 
-    def floor_for(self, gamma: Fraction, people: int) -> int:
-        """Return the floor: the one given, else by the public rule; each of several columns has a part of the odds."""
+    def floor_for(self, gamma: Fraction, people: int, schema: Schema | None = None) -> int:
+        """Return the floor: the one given, else by the public rule; every value that a person is counted of has part of the odds.
+
+        The `schema` says of how many, where people may have several values of a secret.
+        """
         if self.floor is not None:
             return self.floor
-        if not self.apart:
-            return usual_floor(gamma, len(self.declared), people)
-        return usual_floor(gamma, max(map(len, self.declared.values())), people, columns=len(self.declared))
+        each = list(self.declared.values()) if self.declares_each else [self.declared]
+        counted = len(each) if schema is None or schema.most is None else sum(schema.most.values()) or len(each)
+        return usual_floor(gamma, max(map(len, each)), people, counted=counted)
 
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are the floor, γ and ε, and how many boxes were cut and shown."""
         task.progress("cutting quasi space by quasi values alone", 0.0)
         parts = task.parts()
-        own = [self.of(one.table.schema.sensitive[0]) for one in parts] if self.apart else [self]
-        domains = [closed_domain(one.table, method.close(one.table.schema)) for one, method in zip(parts, own, strict=True)]
+        own = [self.of(part.table.schema.sensitive[0]) for part in parts] if self.declares_each else [self]
+        domains = [closed_domain(part.table, method.close(part.table.schema)) for part, method in zip(parts, own, strict=True)]
         gamma = odds_within(task.bounds)
-        ratio = noise_ratio(gamma, len(parts))
-        floor = self.floor_for(gamma, task.table.rows)
+        most = list((task.table.schema.most or {}).values()) if task.table.bundles is not None else [1] * len(parts)
+        ratio = noise_ratio(gamma, sum(most))
+        floor = self.floor_for(gamma, task.table.rows, task.table.schema)
         tree = cut_evenly(task.quasi, floor, self.weights)
         task.progress("adding noise to every count", 0.6)
-        counted = zip(parts, domains, strict=True)
-        counts = np.hstack([tree.counts(declared_codes(one.table, domain), len(domain)) for one, domain in counted])
+        counts = self._counts(task, tree, domains, most)
         counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
-        joined = (
-            join_boxes(tree, with_sets(counts, task.bounds), task.bounds.event_limits) if self.joins(task.requirement) else None
-        )
+        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits) if self.joins(task.requirement) else None
         grouping = shown_together(tree, joined)
         draws = None
         if joined is not None:
@@ -209,12 +269,26 @@ class NoisyBoxes(Ungrouped):
             np.add.at(added, joined.of, counts)
             counts = added
         task.progress("writing the release", 0.8)
-        release = show_noisy(task, self, grouping, domains, counts, draws, gamma=gamma, ratio=ratio)
+        release = show_noisy(task, self, grouping, domains, NoisyCounts(counts, draws, gamma, ratio))
         figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": tree.boxes}
         figures |= {"groups": grouping.groups, "kept": joined is None or joined.kept}
         return Made(release, figures)
 
+    def _counts(self, task: Task, tree: Tree, domains: list[Domain], most: list[int]) -> Integers:
+        """Return [boxes × declared values]: how many people of each box have each value, and are counted of it."""
+        bundles = task.table.bundles
+        if bundles is None:
+            counted = zip(task.parts(), domains, strict=True)
+            return np.hstack([tree.counts(declared_codes(one.table, domain), len(domain)) for one, domain in counted])
+        order = task.random.spawn(Step.COUNTED).permutation(int(bundles.numbers().sum()))
+        person, value = bundles.counted(most, order)
+        first = np.cumsum([0, *(len(domain) for domain in domains)])
+        each = zip(task.table.each(), domains, first, strict=False)
+        place = np.concatenate([declared_places(one, domain) + start for one, domain, start in each])
+        cell = tree.group[person].astype(np.int64) * first[-1] + place[value]
+        return np.bincount(cell, minlength=tree.boxes * int(first[-1])).reshape(tree.boxes, -1).astype(np.int64)
+
 
 def odds_within(bounds: Bounds) -> Fraction:
     """Return how much odds may grow so that no belief in a value of any column exceeds its bound."""
-    return min(largest_odds(one) for one in unstacked(bounds) if one.protects)
+    return min(largest_odds(own) for own in bounds.each if own.protects)

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sfumato.errors import PolicyError
-from sfumato.methods.synthesizing import Learned, Synthesizing
+from sfumato.methods.synthesizing import FittedRecords, Synthesizing
 from sfumato.parameters import choice, parameter
 from sfumato.randomize.opendp_noise import opendp_installed
 from sfumato.randomness import Randomness
-from sfumato.synthetic.network import Counted
+from sfumato.synthetic.network import CodedPeople
 from sfumato.synthetic.star import Noise, star_law
 
 
@@ -40,7 +40,7 @@ class NoisyTables(Synthesizing):
 
     name: ClassVar[str] = "noisy-tables"
 
-    def learn(self, people: Counted, epsilon: Fraction, random: Randomness) -> Learned:
+    def learn(self, people: CodedPeople, epsilon: Fraction, random: Randomness) -> FittedRecords:
         """Return the fitted model."""
         noise = self.noise or ("opendp" if not random.reproducible and opendp_installed() else "sfumato")
         if noise == "opendp" and random.reproducible:
@@ -51,4 +51,4 @@ class NoisyTables(Synthesizing):
         secret = len(people.sizes) - 1
         cells = sum(people.cells((secret, column)) for column in range(secret))
         figures = {"noisy_cells": cells, "noise": deviation}
-        return Learned(law, [(column, secret) for column in range(secret)], figures, {"noise": noise})
+        return FittedRecords(law, [(column, secret) for column in range(secret)], figures, {"noise": noise})

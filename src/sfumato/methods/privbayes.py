@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
-from sfumato.methods.synthesizing import Learned, Synthesizing
+from sfumato.methods.synthesizing import FittedRecords, Synthesizing
 from sfumato.parameters import parameter, rational, whole
 from sfumato.randomness import Randomness
-from sfumato.synthetic.network import Counted, find_network, measured_pairs, noisy_law, useful_cells
+from sfumato.synthetic.network import CodedPeople, find_network, measured_pairs, noisy_law, useful_cells
 
 NETWORK_SHARE = Fraction(3, 10)
 """The part of ε that finds the network, as in the paper; the rest is for the tables."""
@@ -41,7 +41,7 @@ class PrivBayes(Synthesizing):
     """
 
     degree: int | None = parameter(None, whole(1, 10))
-    theta: Number = parameter(Fraction(4), rational("a number above 0", lambda theta: theta > 0))
+    theta: Number = parameter(Fraction(4), rational("a number above 0", above=0))
 
     name: ClassVar[str] = "privbayes"
 
@@ -50,7 +50,7 @@ class PrivBayes(Synthesizing):
         if self.degree is not None and self.theta != 4:
             raise PolicyError("PrivBayes(theta=…): with a degree no usefulness is asked for", hint="leave one of the two out")
 
-    def learn(self, people: Counted, epsilon: Fraction, random: Randomness) -> Learned:
+    def learn(self, people: CodedPeople, epsilon: Fraction, random: Randomness) -> FittedRecords:
         """Return the network's noisy tables."""
         columns = len(people.sizes)
         if self.degree is not None and self.degree >= columns:
@@ -65,4 +65,4 @@ class PrivBayes(Synthesizing):
         pairs = measured_pairs(network, self.degree)
         cells = sum(people.cells(pair.columns) for pair in pairs)
         figures = {"noisy_cells": cells, "noise": float(2 * ratio / (1 - ratio) ** 2) ** 0.5, "most_cells": most}
-        return Learned(law, [pair.columns for pair in pairs], figures)
+        return FittedRecords(law, [pair.columns for pair in pairs], figures)

@@ -12,7 +12,7 @@ from sfumato.groups.fragments.views import smallest_first, view_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Method, Task
 from sfumato.papers.overlapping.views import published_groups
-from sfumato.parameters import choice, flag, parameter
+from sfumato.parameters import TEXT, Json, Takes, choice, flag, parameter
 from sfumato.privacy.requirement import Against
 from sfumato.release.views import MOVED
 from sfumato.table.table import Table
@@ -25,6 +25,9 @@ def _column(where: str, value: Any) -> str | tuple[str, ...]:
     if not given or not all(isinstance(name, str) for name in given) or len(set(given)) != len(given):
         raise PolicyError(f"{where}: expected a quasi column or a list of different ones, got {value!r}")
     return given
+
+
+_COLUMNS: Json = {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1, "uniqueItems": True}]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,7 @@ class PriView(Method):
     that holds against one who knows.
     """
 
-    column: str | tuple[str, ...] | None = parameter(None, _column)
+    column: str | tuple[str, ...] | None = parameter(None, Takes(_column, _COLUMNS))
     grouping: Literal["boxes", "paper"] = parameter("boxes", choice("boxes", "paper"))
     suppress: bool = parameter(False, flag, only={"grouping": ("paper",)})
     pick: Literal["sampled", "pairs"] = parameter("sampled", choice("sampled", "pairs"), only={"grouping": ("paper",)})
@@ -80,7 +83,7 @@ class PriView(Method):
         alpha = Fraction(task.requirement.presence or 1)
         if self.grouping == "boxes":
             return self._boxes(task, choices, alpha)
-        found = published_groups(
+        grouping = published_groups(
             task.quasi,
             choices[0],
             task.codes,
@@ -90,11 +93,11 @@ class PriView(Method):
             pairs=self.pick == "pairs",
             progress=task.part(0.0, 0.8),
         )
-        return replace(found, public={MOVED: _listed(task.table, choices[0])})
+        return replace(grouping, public={MOVED: _listed(task.table, choices[0])})
 
     def _boxes(self, task: Task, choices: Sequence[tuple[str, ...]], alpha: Fraction) -> Grouping:
         """Return the boxes of the columns that give the most; those of the first of equal ones."""
-        found, refused = [], []
+        groupings, refused = [], []
         for done, moved in enumerate(choices):
             task.progress(f"cutting quasi space, {' and '.join(moved)} moved", 0.8 * done / len(choices))
             try:
@@ -102,10 +105,10 @@ class PriView(Method):
             except Infeasible as error:
                 refused.append(error)
             else:
-                found.append((-boxes.groups, done, boxes))
-        if not found:
+                groupings.append((-boxes.groups, done, boxes))
+        if not groupings:
             raise next((error for error in refused if error.nearest), refused[0])
-        _, best, grouping = min(found, key=lambda one: one[:2])
+        _, best, grouping = min(groupings, key=lambda entry: entry[:2])
         return replace(grouping, public={MOVED: _listed(task.table, choices[best])})
 
     def _choices(self, table: Table) -> list[tuple[str, ...]]:

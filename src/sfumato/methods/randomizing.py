@@ -16,40 +16,45 @@ from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.methods.base import Made, Task, Ungrouped
 from sfumato.methods.show.randomized import show_randomized
-from sfumato.parameters import choice, parameter, rational
-from sfumato.privacy.requirement import Against, Bounds, Requirement
+from sfumato.parameters import NUMBER, TEXT, Takes, choice, parameter, rational
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against, Requirement
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_otherwise
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from sfumato.table.closed import closed
 from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 
-def checked_shares(where: str, value: Any) -> Any:
+def _shares(where: str, value: Any) -> Any:
     """Take value = share pairs, as exact shares that add up to 1."""
     return MappingProxyType(declared_shares(value))
 
 
-def checked_values(where: str, value: Any) -> tuple[str, ...]:
+def _values(where: str, value: Any) -> tuple[str, ...]:
     """Take at least two different texts, in any order."""
-    listed = isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+    listed = isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(name, str) for name in value)
     if not listed or len(set(value)) < max(2, len(value)):
         raise PolicyError(f"{where}: expected at least two different texts", hint='values = ["flu", "asthma", "other"]')
     return tuple(sorted(value))  # in one order: another could tell something
 
 
-def checked_text(where: str, value: Any) -> str:
+def _text(where: str, value: Any) -> str:
     """Take a text."""
     if not isinstance(value, str):
         raise PolicyError(f"{where}: expected a text, one of the declared values, got a {type(value).__name__}", hint='"other"')
     return value
 
 
-_ABOVE_ONE = rational("a number above 1", lambda gamma: gamma > 1, "1 would replace every value regardless of what it was")
+checked_shares = Takes(_shares, {"type": "object", "additionalProperties": NUMBER, "minProperties": 2})
+checked_values = Takes(_values, {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True})
+checked_text = Takes(_text, TEXT)
+
+_ABOVE_ONE = rational("a number above 1", hint="1 would replace every value regardless of what it was", above=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,7 @@ class Randomizing(Ungrouped):
 
     parameters: Literal["computed", "declared"] = parameter("computed", choice("computed", "declared"))
     shares: Mapping[str, Number] | None = parameter(None, checked_shares, only={"parameters": ("declared",)})
-    otherwise: str | None = parameter(None, lambda where, value: value, only={"parameters": ("declared",)})
+    otherwise: str | None = parameter(None, Takes(lambda where, value: value, TEXT), only={"parameters": ("declared",)})
     amplification: Number | None = parameter(None, _ABOVE_ONE)
 
     form: ClassVar[str] = "randomized"
@@ -97,7 +102,7 @@ class Randomizing(Ungrouped):
         return replace(schema, closed=closed({"values": list(self.shares), "otherwise": self.otherwise}))
 
     @abstractmethod
-    def plan(self, problem: Problem, requirement: Requirement, people: int) -> RandomizationPlan:
+    def plan(self, problem: SortedValues, requirement: Requirement, people: int) -> RandomizationPlan:
         """Return parts and retentions for these counts and bounds."""
 
     def proves(self) -> tuple[Against, ...]:
@@ -113,7 +118,7 @@ class Randomizing(Ungrouped):
 
     def planned(self, requirement: Requirement, bounds: Bounds, people: int) -> RandomizationPlan:
         """Return the plan that publishing so many people under these bounds follows."""
-        plan = self.plan(Problem.of(bounds), requirement, people)
+        plan = self.plan(SortedValues.of(bounds), requirement, people)
         return as_declared(plan) if self.parameters == "declared" else plan
 
     def make(self, task: Task) -> Made:

@@ -11,9 +11,9 @@ from sfumato.errors import PolicyError
 from sfumato.groups.anatomy import too_frequent
 from sfumato.methods.base import Task
 from sfumato.methods.linking import Linked, Linking
-from sfumato.papers.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
+from sfumato.papers.heterogeneous.ring import Partition, RingAssignment, Rings, draw_carried, ring_order, ring_partition
 from sfumato.parameters import choice, parameter, whole
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.release.links import Links
 
 MOST_TRIES = 10_000
@@ -49,7 +49,7 @@ class Ring(Linking):
 
     l: int | None = parameter(None, whole(2))
     partition: Partition = parameter("diverse", choice("diverse", "merged"))
-    assignment: Assigned = parameter("walks", choice("walks", "shift"))
+    assignment: RingAssignment = parameter("walks", choice("walks", "shift"))
     tries: int = parameter(20, whole(0, MOST_TRIES))
 
     name: ClassVar[str] = "ring"
@@ -79,7 +79,7 @@ class Ring(Linking):
                 hint=f"l = {least} or more, or leave l out",
             )
         most = max(range(len(bounds.counts)), key=bounds.counts.__getitem__)
-        if length * bounds.counts[most] > bounds.total:
+        if length * bounds.counts[most] > bounds.people:
             raise too_frequent(bounds, most, length, f"Ring with {length} different neighbours", _LARGEST)
         return length
 

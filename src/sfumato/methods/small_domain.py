@@ -13,7 +13,7 @@ from sfumato.privacy.requirement import Requirement
 from sfumato.privacy.rho_privacy import RhoPrivacy
 from sfumato.randomize.partition import DELTA, partitioned, per_value_retentions, uniform_retentions
 from sfumato.randomize.plan import RandomizationPlan
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +53,11 @@ class SmallDomain(Randomizing):
 
     retention: Literal["uniform", "per-value"] | None = parameter(None, choice("uniform", "per-value"))
     order: Literal["improved", "paper"] = parameter("improved", choice("improved", "paper"))
-    delta: Number = parameter(DELTA, rational("a number between 0 and 1", lambda delta: 0 < delta < 1, '"0.05" is usual'))
+    delta: Number = parameter(DELTA, rational("a number between 0 and 1", hint='"0.05" is usual', above=0, below=1))
 
     name: ClassVar[str] = "small-domain"
 
-    def plan(self, problem: Problem, requirement: Requirement, people: int) -> RandomizationPlan:
+    def plan(self, problem: SortedValues, requirement: Requirement, people: int) -> RandomizationPlan:
         """Return the parts with the least error bound found, and their retentions."""
         uniform = self.retention == "uniform" or (self.retention is None and isinstance(requirement, RhoPrivacy))
         rule = uniform_retentions(self.cap) if uniform else per_value_retentions(self.cap)

@@ -15,27 +15,28 @@ from sfumato.methods.randomizing import checked_text, checked_values
 from sfumato.methods.show.synthetic import show_synthetic
 from sfumato.parameters import flag, parameter, rational
 from sfumato.privacy.beta_likeness import BetaLikeness
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.differential import Differential, power_below
-from sfumato.privacy.requirement import Against, Bounds, Requirement
+from sfumato.privacy.requirement import Against, Requirement
 from sfumato.randomize.declared import require_otherwise
 from sfumato.randomness import Randomness
-from sfumato.synthetic.network import Counted
+from sfumato.synthetic.network import CodedPeople
 from sfumato.synthetic.records import Given, draw_records
 from sfumato.synthetic.spending import Spending
-from sfumato.synthetic.universe import universe_of
+from sfumato.synthetic.universe import declared_quasi, declared_values, universe_of
 from sfumato.table.closed import closed
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 _LEAST = Fraction(1, 1000)
-_EPSILON = rational("a number from 0.001 to 20", lambda epsilon: _LEAST <= epsilon <= 20, '"1" is usual')
+_EPSILON = rational("a number from 0.001 to 20", hint='"1" is usual', least=_LEAST, most=20)
 
 LAW, RECORDS = 0, 1
 """The streams of coins that what is told draws from, and that the records do."""
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class FittedRecords:
     """What records are drawn from, which columns were measured together, private figures, and what the manifest states too."""
 
     law: Sequence[Given]
@@ -46,7 +47,7 @@ class Learned:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesizing(Ungrouped):
-    """Publish records of nobody, drawn from noisy counts; that bounds how much anybody's odds grow, and no belief by itself."""
+    """Publish synthetic records, drawn from noisy counts; that bounds how much anybody's odds grow, and no belief by itself."""
 
     epsilon: Number | None = parameter(None, _EPSILON)
     values: Sequence[str] | None = parameter(None, checked_values)
@@ -54,6 +55,7 @@ class Synthesizing(Ungrouped):
     accept_weaker_claim: bool = parameter(False, flag)
 
     form: ClassVar[str] = "synthetic"
+    bounds_odds: ClassVar[bool] = True
     unproven: ClassVar[str] = "another record of one person makes no release more than e^ε times as likely, and that is all"
     instead: ClassVar[str] = 'model = "differential", which asks for just that; or name = "noisy-boxes"'
 
@@ -75,10 +77,16 @@ class Synthesizing(Ungrouped):
         return "the odds of every set grow at most e^ε-fold, whichever set it is"
 
     def close(self, schema: Schema) -> Schema:
-        """Return the schema with which a table must be read: with declared values each person's follows from her own cells."""
-        if self.values is None:
-            return schema
-        return replace(schema, closed=closed({"values": list(self.values), "otherwise": self.otherwise}))
+        """Return the schema with which a table must be read: what there may be is declared, and read from each cell by itself.
+
+        What would follow from somebody's values is refused here, before any table is read.
+        """
+        if self.values is not None:
+            schema = replace(schema, closed=closed({"values": list(self.values), "otherwise": self.otherwise}))
+        schema = replace(schema, by_cell=True)
+        declared_quasi(schema)
+        declared_values(schema)
+        return schema
 
     def require_provable(self, table: Table, requirement: Requirement) -> None:
         """Raise unless the requirement asks for no more than odds, or a weaker claim than its own is accepted."""
@@ -113,21 +121,19 @@ class Synthesizing(Ungrouped):
         """Return the requirement's bounds for equal shares of the declared values: the table's own counts decide nothing."""
         return requirement.bounds(dict.fromkeys(universe_of(table).domain.labels, 1))
 
-    def odds(self, table: Table, requirement: Requirement) -> Fraction:
-        """Return γ, after making sure that a release can be drawn."""
-        self.require_provable(table, requirement)
-        self.bounds(table, requirement)
+    def odds_bound(self, requirement: Requirement, bounds: Bounds) -> Fraction:
+        """Return γ, which does not follow from bounds here."""
         return self.gamma(requirement)
 
     @abstractmethod
-    def learn(self, people: Counted, epsilon: Fraction, random: Randomness) -> Learned:
+    def learn(self, people: CodedPeople, epsilon: Fraction, random: Randomness) -> FittedRecords:
         """Return what records are drawn from, having spent ε."""
 
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are ε, γ, how many cells have noise, and how much."""
         task.progress("counting", 0.0)
         universe, spending = universe_of(task.table), Spending(self.gamma(task.requirement))
-        people = Counted(universe.columns, universe.sizes, task.table.rows)
+        people = CodedPeople(universe.columns, universe.sizes, task.table.rows)
         learned = self.learn(people, spending.epsilon, task.random.spawn(LAW))
         task.progress("drawing records", 0.7)
         drawn = draw_records(learned.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))

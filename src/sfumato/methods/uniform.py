@@ -9,7 +9,7 @@ from sfumato.methods.randomizing import Randomizing
 from sfumato.privacy.requirement import Requirement
 from sfumato.randomize.partition import one_part, uniform_retentions
 from sfumato.randomize.plan import RandomizationPlan
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,6 @@ class UniformPerturbation(Randomizing):
 
     name: ClassVar[str] = "uniform"
 
-    def plan(self, problem: Problem, requirement: Requirement, people: int) -> RandomizationPlan:
+    def plan(self, problem: SortedValues, requirement: Requirement, people: int) -> RandomizationPlan:
         """Return the plan of a single part with one retention."""
         return one_part(problem, uniform_retentions(self.cap), people=people)

@@ -54,8 +54,17 @@ def _people(old: Policy, new: Policy) -> list[str]:
         lines.append(f"Claims now speak of {what}.")
     before, after = old.schema.people_rule, new.schema.people_rule
     if before != after:
-        if after.key:
+        if after.unit is not None:
+            known = ", ".join(map(repr, after.key))
+            lines.append(f"Whole households are published, known by {known}; claims speak of somebody of a household.")
+        elif after.key:
             lines.append(f"A person is known by {', '.join(map(repr, after.key))}, and of several rows is kept: {after.keep}.")
+            if after.all and (before.alike, before.quasi) != (after.alike, after.quasi):
+                who = "one band of numbers of rows" if after.alike != "exact" else "the same number of rows"
+                who = who if after.stratified else "any number of rows"
+                lines.append(
+                    f"People with {who} may share a group; shown are the quasi values of: {after.quasi or 'all rows alike'}."
+                )
         else:
             lines.append("No column says any more which rows are one person's.")
     return lines
@@ -63,10 +72,16 @@ def _people(old: Policy, new: Policy) -> list[str]:
 
 def _columns(old: Policy, new: Policy) -> list[str]:
     lines = []
-    for name in dict.fromkeys(name for one in (new, old) for role in ROLES for name in getattr(one.schema, role)):
+    for name in dict.fromkeys(name for one in (new, old) for name in _named(one)):
         was, is_now = old.schema.role(name), new.schema.role(name)
         if was != is_now:
             lines.append(f"{name!r} was {was or 'not there'} ({_MEANS[was]}) and is now {is_now or 'gone'} ({_MEANS[is_now]}).")
+    for name in _changed(old.schema.secrets, new.schema.secrets):
+        if name not in new.schema.sensitive:
+            continue
+        columns = new.schema.secrets.get(name)
+        made = "one value a person" if columns is None else f"all that a person has in {', '.join(map(repr, columns))}"
+        lines.append(f"{name!r} is {made}.")
     for rule, called in (("types", "is read"), ("recode", "is published"), ("bins", "is binned"), ("domains", "may be")):
         mine, yours = _rules(old, rule), _rules(new, rule)
         lines += [
@@ -75,11 +90,43 @@ def _columns(old: Policy, new: Policy) -> list[str]:
             if old.schema.role(name) == new.schema.role(name)
         ]
     for name in (*new.schema.quasi, *new.schema.sensitive):
-        before, after = old.schema.missing_rule(name), new.schema.missing_rule(name)
-        if old.schema.role(name) == new.schema.role(name) and before != after:
+        before, after = _missing(old, name), _missing(new, name)
+        if name in old.schema.secrets and name in new.schema.secrets:
+            lines += _none(name, before, after)
+        elif _role(old, name) == _role(new, name) and before != after:
             lines.append(f"Who has no {name!r} was treated as {before!r}, and is now as {after!r}.")
     allowed = set(new.schema.allow_unique) - set(old.schema.allow_unique)
     lines += [f"{name!r} may be published though its texts nearly name people." for name in sorted(allowed)]
+    return lines
+
+
+def _named(policy: Policy) -> list[str]:
+    """Return the columns of the table that a policy names: of a secret its columns, and no band of numbers of rows."""
+    schema = policy.schema
+    found = [name for role in ROLES if role != "sensitive" or not schema.secrets for name in getattr(schema, role)]
+    found += [name for columns in schema.secrets.values() for name in columns]
+    return [name for name in found if schema.role(name) is not None]
+
+
+def _role(policy: Policy, name: str) -> str | None:
+    """Return the role of a column, or that of a secret by its name."""
+    return "sensitive" if name in policy.schema.secrets else policy.schema.role(name)
+
+
+def _missing(policy: Policy, name: str) -> str:
+    """Return what is done with who has no value; of a secret with any number of them nothing unless the policy says so."""
+    schema = policy.schema
+    return schema.missing.get(name, "") if name in schema.secrets else schema.missing_rule(name)
+
+
+def _none(name: str, before: str, after: str) -> list[str]:
+    """Return what changes for who has none of a secret of which people have any number of values."""
+    had, has = (
+        f"{verb} {'the value (missing)' if rule == 'value' else 'no value'}" for verb, rule in (("had", before), ("has", after))
+    )
+    lines = [f"Who has no {name!r} {had}, and {has} now."] if (before == "value") != (after == "value") else []
+    if (before == "error") != (after == "error"):
+        lines.append(f"An empty cell of {name!r} is {'refused' if after == 'error' else 'no fact'} now.")
     return lines
 
 
@@ -98,12 +145,10 @@ def _requirement(old: Policy, new: Policy) -> list[str]:
         lines.append(
             f"The promise is now against {after['against']}, who knows {'more' if more else 'less'} than {before['against']}."
         )
-    for key in after:
-        if key in ("model", "against", "bounds", "sets") or before.get(key) == after[key]:
-            continue
-        lines.append(
-            f"{key} goes from {_shown(before.get(key))} to {_shown(after[key])}{_stricter(key, before.get(key), after[key])}."
-        )
+    for key in _changed(before, after):
+        if key not in ("model", "against", "bounds", "sets"):
+            was, is_now = before.get(key), after.get(key)
+            lines.append(f"{key} goes from {_shown(was)} to {_shown(is_now)}{_stricter(key, was, is_now)}.")
     mine, yours = before.get("bounds") or {}, after.get("bounds") or {}
     lines += [f"{name!r}: {_bound(mine.get(name))} becomes {_bound(yours.get(name))}." for name in _changed(mine, yours)]
     mine, yours = before.get("sets") or {}, after.get("sets") or {}
@@ -119,12 +164,15 @@ def _changed(mine: Mapping[str, Any], yours: Mapping[str, Any]) -> list[str]:
 
 def _stricter(key: str, before: Any, after: Any) -> str:
     """Return what a change of a number means, where more of it always means the same."""
-    if key not in ("theta", "offset", "l", "alpha", "rho2"):
+    if key not in ("theta", "offset", "odds", "l", "alpha", "rho2"):
         return ""
-    try:
-        grows = Fraction(str(after)) > Fraction(str(before))
-    except (ValueError, ZeroDivisionError):
-        return ""
+    if key == "odds" and (before is None or after is None):
+        grows = after is None
+    else:
+        try:
+            grows = Fraction(str(after)) > Fraction(str(before))
+        except (ValueError, ZeroDivisionError):
+            return ""
     stricter = grows if key == "l" else not grows
     return ": a reader may become less sure" if stricter else ": a reader may become surer"
 

@@ -6,140 +6,256 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sfumato.errors import InputError
+from sfumato.errors import Infeasible, InputError, PolicyError
+from sfumato.policy.doubled import doubles, with_doubles
 from sfumato.policy.guess import Looked, look
+from sfumato.policy.lists import lists_of, stacked
 from sfumato.policy.profile import Profile, place_name, profiles
-from sfumato.policy.proposal import bins_of, kind_of, recode_of
-from sfumato.policy.roles import ROLES, Decision, decide, is_name
-from sfumato.policy.rule import Rule, choose_rule
-from sfumato.policy.vocabulary import BIRTH
+from sfumato.policy.proposal import SecretBins, bins_of, chapters_of, determined, kind_of, recode_of
+from sfumato.policy.roles import ROLES, Decision, decide
+from sfumato.policy.rule import STRICT, USUAL, ProposedRule, RuleParameters, rule_for
+from sfumato.policy.whose import keyed, keys_of, people_of
 from sfumato.policy.written import write_draft
 from sfumato.table import ReadOptions, Schema, Table
-from sfumato.table.people import PersonKey, person_keys
-from sfumato.table.read import Place
+from sfumato.table.people import PersonKey
+from sfumato.table.read import TablePath
 from sfumato.table.schema import Role
-from sfumato.table.source import comparable
 
 
 @dataclass(frozen=True)
 class Draft:
     """A drafted policy before it is written down: the decisions, and what they were made of.
 
-    Several secrets are protected each by itself, with a rule for each of them.
-    `people` is what `[people]` says. `repeated` says that somebody has several rows and it is not clear which to keep: then
-    claims speak of rows.
+    Several secrets are protected each by itself, all by the same `numbers`; `rules` say which value of each is left open.
+    `secrets` are the columns of each, several of a list such as diag_1 and diag_2, and `made` what it looks like. `people` is
+    what `[people]` says. `repeated` says that somebody has several rows and it is not clear which to keep: then
+    claims speak of rows. A `declared` draft takes nothing from the table but names, roles and types.
     """
 
     name: str
     looked: Looked
     decisions: tuple[Decision, ...]
     table: Table
-    rules: Mapping[str, Rule]
-    recode: Mapping[str, Mapping[str, object]]
-    bins: Mapping[str, Sequence[float]]
+    numbers: RuleParameters
+    rules: Mapping[str, ProposedRule]
+    recode: Mapping[str, Mapping[str, Any]]
+    bins: Mapping[str, SecretBins]
     reviewed: bool
-    people: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, tuple[str, ...]]
+    made: Mapping[str, Profile]
+    people: Mapping[str, Any] = field(default_factory=dict)
     repeated: bool = False
+    declared: bool = False
+    refused: str | None = None
+    """Why people with some number of rows cannot keep the bounds, None where all can."""
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the table."""
         return tuple(one.column for one in self.decisions if one.role == role)
 
+    def profile(self, name: str) -> Profile:
+        """Return what a column, or a secret of several, looks like."""
+        return self.made[name] if name in self.made else self.looked.by_name[name]
+
+    @property
+    def listed(self) -> bool:
+        """Whether a secret has several columns, so that secrets have a section of their own."""
+        return any(len(columns) > 1 for columns in self.secrets.values())
+
 
 def draft_policy(
-    path: Place,
+    path: TablePath,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
     names: Sequence[str] = (),
+    rename: bool = False,
     roles: Mapping[Role, Sequence[str]] | None = None,
     reviewed: bool = False,
+    strict: bool = False,
+    declared: bool = False,
 ) -> str:
     """Return the text of a policy for the table in a file: valid, runnable, commented, and only a guess.
 
     `roles` are fixed up front, such as `{"sensitive": ["diagnosis"]}`; the others are recognised by names and values, and what
     is not clear is dropped as `other`. `delimiter`, `decimal` and `encoding` say how a text file is read, `names` what the
-    columns of a file without a header are called; what is not said is guessed. The draft says `reviewed = false`, with which
-    nothing is published, unless `reviewed`. It tells shares of the sensitive values, so it is as private as the table.
+    columns of a file without a header are called, `rename` that columns of one name are numbered; what is not said is guessed.
+    The draft says `reviewed = false`, with which nothing is published, unless `reviewed`. Its bounds are the same for every
+    table; `strict` ones halve theta and odds. With `declared`, for declared parameters and synthetic records, no edge and no
+    bound follows from the table. A draft tells shares of the sensitive values, so it is as private as the table.
     """
-    looked = look(path, delimiter=delimiter, decimal=decimal, encoding=encoding, names=names)
-    return draft_of(path, looked, roles=roles, reviewed=reviewed)
+    looked = look(path, delimiter=delimiter, decimal=decimal, encoding=encoding, names=names, rename=rename)
+    return draft_of(path, looked, roles=roles, reviewed=reviewed, strict=strict, declared=declared)
 
 
-def draft_of(path: Place, looked: Looked, *, roles: Mapping[Role, Sequence[str]] | None = None, reviewed: bool = False) -> str:
+def draft_of(
+    path: TablePath,
+    looked: Looked,
+    *,
+    roles: Mapping[Role, Sequence[str]] | None = None,
+    reviewed: bool = False,
+    strict: bool = False,
+    declared: bool = False,
+) -> str:
     """Return the same for a table that was looked at before."""
-    decisions = decide(looked.profiles, roles or {})
+    decisions, keys, _ = _decided(looked, roles or {})
     given = {name for chosen in (roles or {}).values() for name in chosen}
-    keys = _keys(looked, decisions)
-    decisions = [_keyed(one, keys) if one.column not in given else one for one in decisions]
-    people = _people(looked, decisions, keys)
-    quasi, sensitive = ([looked.by_name[one.column] for one in decisions if one.role == role] for role in ("quasi", "sensitive"))
-    recode = {column.name: spec for column in quasi if (spec := recode_of(column))}
-    bins = {column.name: edges for column in sensitive if (edges := bins_of(column, looked.columns[column.name]))}
-    arguments: dict[str, Any] = {role: [one.column for one in decisions if one.role == role] for role in ROLES}
-    arguments |= {
-        "types": {column.name: kind_of(column) for column in (*quasi, *sensitive)},
+    people, decisions = people_of(looked, decisions, keys, given, whole=not declared)
+    of: dict[str, list[str]] = {role: [one.column for one in decisions if one.role == role] for role in ROLES}
+    secrets = {name: (name,) for name in of["sensitive"]} if declared else lists_of(looked, of["sensitive"])
+    entries = stacked(looked, secrets)
+    made = {name: column for name, (column, _) in entries.items()}
+    quasi = [looked.by_name[name] for name in of["quasi"]]
+    recode = {column.name: spec for column in quasi if (spec := recode_of(column, looked.columns[column.name]))}
+    recode |= {name: spec for name, column in made.items() if (spec := chapters_of(column))}
+    bins = {name: found for name, entry in entries.items() if (found := bins_of(*entry))}
+    arguments: dict[str, Any] = {
+        **of,
+        "sensitive": (),
+        "secrets": secrets,
+        "types": {column.name: kind_of(column) for column in quasi} | {name: kind_of(column) for name, column in made.items()},
         "recode": recode,
-        "bins": bins,
-        "missing": {column.name: "value" for column in (*quasi, *sensitive) if column.missing},
+        "bins": {name: one.spec for name, one in bins.items()},
+        "missing": {name: "value" for name, column in ({one.name: one for one in quasi} | made).items() if column.missing},
         "people": people or None,
         "protect": "each",
     }
     table = _read(path, looked.options, arguments, unordered=bool(keys) and not people)
-    rules = {one.schema.sensitive[0]: choose_rule(one.sensitive.histogram()) for one in table.apart()}
+    numbers = STRICT if strict else USUAL
+    rules = {one.schema.sensitive[0]: _rule(one, made, numbers, opens=not declared) for one in table.each()}
     repeated = not table.schema.one_row_per_person
-    name = place_name(path)
-    return write_draft(Draft(name, looked, tuple(decisions), table, rules, recode, bins, reviewed, people, repeated))
+    about = (place_name(path), looked, tuple(decisions), table, numbers, rules, recode, bins, reviewed, secrets, made)
+    draft = Draft(*about, people, repeated, declared)
+    text = write_draft(draft)
+    refused = _refused_band(table, text)
+    return text if refused is None else write_draft(replace(draft, refused=refused))
 
 
-def review(path: Place, schema: Schema, options: ReadOptions) -> list[Decision]:
+def _decided(looked: Looked, roles: Mapping[Role, Sequence[str]]) -> tuple[list[Decision], list[PersonKey], dict[str, str]]:
+    """Return the decisions, the keys of people among them, and the guessed secrets that follow from a published column.
+
+    A column that stands twice is used once.
+    """
+    given = {name for chosen in roles.values() for name in chosen}
+    same = {name: first for name, first in doubles(looked.columns).items() if name not in given}
+    decisions, follows = _without_followers(looked, {**roles, "other": [*roles.get("other", ()), *same]}, given | {*same})
+    decisions = with_doubles(decisions, same, given)
+    keys = keys_of(looked, decisions)
+    return [keyed(one, keys) if one.column not in given else one for one in decisions], keys, follows
+
+
+def _without_followers(
+    looked: Looked, roles: Mapping[Role, Sequence[str]], given: set[str]
+) -> tuple[list[Decision], dict[str, str]]:
+    """Return the decisions, in which no guessed secret follows from what is published: educ² tells nothing beside educ."""
+    follows: dict[str, str] = {}
+    decisions = decide(looked.profiles, roles)
+    while True:
+        new = _following(looked, decisions, given)
+        if not new.keys() - follows.keys():
+            break
+        follows |= new
+        unsure = [name for name in follows if not _sure(decisions, name)]
+        try:
+            decisions = decide(looked.profiles, {**roles, "other": [*roles.get("other", ()), *unsure]})
+        except PolicyError:
+            break  # nothing else could be the secret
+    quasi = {one.column for one in decisions if one.role == "quasi"}
+    made = [
+        _followed(one, by, published=by in quasi) if (by := follows.get(one.column)) is not None else one for one in decisions
+    ]
+    return made, follows
+
+
+def _following(looked: Looked, decisions: Sequence[Decision], given: set[str]) -> dict[str, str]:
+    """Return the secrets, and columns of which it is not clear what they are, that a quasi column determines, with that one."""
+    quasi = [one.column for one in decisions if one.role == "quasi"]
+    unclear = [one for one in decisions if one.role == "sensitive" or (one.role == "other" and not one.sure)]
+    secrets = [one.column for one in unclear if one.column not in given]
+    columns, found = looked.columns, {}
+    for name in secrets:
+        if looked.by_name[name].distinct > 1:
+            place = determined(columns[name], [columns[one] for one in quasi])
+            if place is not None:
+                found[name] = quasi[place]
+    return found
+
+
+def _sure(decisions: Sequence[Decision], name: str) -> bool:
+    return any(one.column == name and one.sure and one.role == "sensitive" for one in decisions)
+
+
+def _followed(one: Decision, by: str, *, published: bool) -> Decision:
+    if one.role == "sensitive":
+        return replace(one, why=f"{one.why}; but {by!r} determines it, and whoever knows that knows this", sure=False)
+    return replace(one, why=f"it follows from {by!r}{', which is published' if published else ''}: no secret", sure=published)
+
+
+def _rule(table: Table, made: Mapping[str, Profile], numbers: RuleParameters, *, opens: bool) -> ProposedRule:
+    """Return the rule for the one secret of a table."""
+    name, own = table.schema.sensitive[0], table.bundles
+    once = None if own is None else (lambda values: int(own.any_of([own.labels.index(one) for one in values]).sum()))
+    counts = table.sensitive.histogram()
+    return rule_for(counts, numbers, words=made[name].words, opens=opens, people=table.rows, once=once)
+
+
+def _refused_band(table: Table, text: str) -> str | None:
+    """Return why people of some band cannot keep the bounds of a draft; nothing is joined for them, which would tell of them."""
+    from sfumato.methods.bands import require_bands
+    from sfumato.methods.base import table_bounds
+    from sfumato.policy.policy import Policy
+
+    try:
+        if table.bundles is not None:
+            require_bands(table, table_bounds(table, Policy.parse(text).requirement))
+    except Infeasible as error:
+        return error.message
+    return None
+
+
+def review(path: TablePath, schema: Schema, options: ReadOptions) -> list[Decision]:
     """Return the decisions of a policy as it stands, each with what the column looks like; doubtful ones first.
 
     A column whose role is not the one that a draft would give it is doubtful, and the reason says which one that is.
     """
-    return review_of(profiles(path, options)[0], schema)
+    found, columns = profiles(path, options)
+    return review_of(Guessed.of(Looked(found, columns, options, {})), schema)
 
 
-def review_of(columns: Sequence[Profile], schema: Schema) -> list[Decision]:
-    """Return the same for columns that were looked at before."""
+@dataclass(frozen=True)
+class Guessed:
+    """What a draft would decide about the columns of a table if nobody had said anything.
+
+    `follows` names the published column from which a guessed secret follows, and `alone` has the decision without it.
+    """
+
+    decisions: Sequence[Decision]
+    follows: Mapping[str, str]
+    alone: Mapping[str, Decision]
+
+    @classmethod
+    def of(cls, looked: Looked) -> Guessed:
+        """Return it for a table that was looked at."""
+        decisions, _, follows = _decided(looked, {})
+        return cls(decisions, follows, {one.column: one for one in decide(looked.profiles, {})})
+
+
+def review_of(guessed: Guessed, schema: Schema) -> list[Decision]:
+    """Return the same for a table of which it is known what a draft would decide."""
     order = ("quasi", "sensitive", "identifier", "other")
     found = []
-    for one in decide(columns, {}):
-        role = schema.role(one.column)
+    for one in guessed.decisions:
+        role, by = schema.role(one.column), guessed.follows.get(one.column)
         if role is not None:
-            why = one.why if role == one.role else f"a draft would say {one.role}: {one.why}"
-            found.append(replace(one, role=role, why=why, sure=one.sure and role == one.role))
+            settled = by is None or (role != "sensitive" and schema.role(by) == "quasi")
+            made = one if settled else guessed.alone[one.column]
+            why = made.why if role == made.role else f"a draft would say {made.role}: {made.why}"
+            found.append(replace(made, role=role, why=why, sure=made.sure and role == made.role))
     return sorted(found, key=lambda one: (one.sure, order.index(one.role)))
 
 
-def _keys(looked: Looked, decisions: Sequence[Decision]) -> list[PersonKey]:
-    """Return the columns that look like keys of people with several rows: numbers and codes, and no names, which people share."""
-    columns = looked.columns
-    free = [one.column for one in decisions if one.role != "sensitive" and comparable(columns.schema.field(one.column).type)]
-    keys = {one.column for one in decisions if one.role in ("identifier", "other") and not is_name(looked.by_name[one.column])}
-    return [key for key in person_keys({name: columns[name] for name in free}) if key.column in keys]
-
-
-def _keyed(one: Decision, keys: Sequence[PersonKey]) -> Decision:
-    key = next((key for key in keys if key.column == one.column), None)
-    if key is None:
-        return one
-    return replace(one, role="identifier", why=f"{key.rows:,} rows, {key.people:,} different values: {key.why}", sure=False)
-
-
-def _people(looked: Looked, decisions: Sequence[Decision], keys: Sequence[PersonKey]) -> dict[str, str]:
-    """Return what `[people]` should say: the likeliest key, and a date or a number of visits by which the first row is kept."""
-    key = next((one.column for one in keys if not looked.by_name[one.column].missing), None)
-    if key is None:
-        return {}
-    free = [looked.by_name[one.column] for one in decisions if one.role != "sensitive" and one.column != key]
-    dates = [column.name for column in free if column.kind == "date" and not column.missing and not BIRTH.meets(column.words)]
-    numbers = [column.name for column in free if column.kind == "numeric" and column.whole and column.distinct == column.rows]
-    return {"key": key, "keep": f"first by {(dates or numbers)[0]}"} if dates or numbers else {}
-
-
-def _read(path: Place, options: ReadOptions, arguments: dict[str, Any], *, unordered: bool) -> Table:
+def _read(path: TablePath, options: ReadOptions, arguments: dict[str, Any], *, unordered: bool) -> Table:
     """Return the table as a draft proposes to read it; of rows, where somebody has several and nothing says which to keep."""
     try:
         table = Table.read(path, Schema(**arguments), options=options)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.policy.policy import Policy
 from sfumato.policy.roles import ROLES
+from sfumato.policy.written import without_old_numbers
 from sfumato.table.schema import Role
 
 
@@ -43,16 +44,44 @@ class PolicyText:
     def roles(self) -> dict[str, Role]:
         """Return the role of every column."""
         columns = self._document["columns"]
-        return {str(name): role for role in ROLES for name in columns.get(role, [])}
+        found: dict[str, Role] = {str(name): role for role in ROLES for name in columns.get(role, [])}
+        return found | {name: "sensitive" for listed in self._lists().values() for name in listed}
 
     def give(self, column: str, role: Role) -> None:
         """Give a column a role."""
         columns = self._document["columns"]
+        before, lists = self._protected(), self._lists()
         for one in ROLES:
-            columns[one] = [str(name) for name in columns.get(one, []) if name != column] + ([column] if one == role else [])
+            if one == "sensitive" and lists:
+                self._list(column, wanted=role == one)
+            else:
+                columns[one] = [str(name) for name in columns.get(one, []) if name != column] + ([column] if one == role else [])
         self._settle_rules(column, role)
-        self._settle_secrets()
+        self._settle_secrets(before)
         self.review(False)
+
+    def _lists(self) -> dict[str, list[str]]:
+        """Return the columns of each secret, where secrets have a section of their own."""
+        said = self._document.get("secrets", {})
+        return {str(name): [str(one)] if isinstance(one, str) else [str(each) for each in one] for name, one in said.items()}
+
+    def _list(self, column: str, *, wanted: bool) -> None:
+        """Make a column a secret of its own, or take it out of the one that it belongs to; rules of one without any go too."""
+        for name, columns in self._lists().items():
+            left = [one for one in columns if one != column]
+            if left:
+                if left != columns:
+                    self._document["secrets"][name] = left
+                continue
+            del self._document["secrets"][name]
+            for section in ("types", "recode", "bins", "missing") if name != column else ():
+                self._put(section, name, None)
+        if wanted:
+            self._document["secrets"][column] = column
+
+    def _protected(self) -> list[str]:
+        """Return the secrets by name: sensitive columns, or what the section of secrets calls them."""
+        return list(self._lists()) or [str(name) for name in self._document["columns"].get("sensitive", [])]
 
     def recoding(self, column: str) -> dict[str, Any] | None:
         """Return how a column is made coarser; None where it is published as it is."""
@@ -70,7 +99,12 @@ class PolicyText:
         return None if found is None else found.unwrap()
 
     def bins(self, column: str, edges: Any) -> None:
-        """Put the numbers of a sensitive column into bins."""
+        """Put the numbers of a sensitive column into bins; bounds of single bins speak of the old ones, and go."""
+        if edges != self.binning(column):
+            rule = self._document["requirement"]
+            rule = rule.get("columns", {}).get(column, {}) if self.secrets() else rule
+            for key in ("bounds", "sets"):
+                rule.pop(key, None)
         self._put("bins", column, edges)
         self.review(False)
 
@@ -80,22 +114,30 @@ class PolicyText:
 
     def require(self, **parameters: Any) -> None:
         """Set parameters of the requirement; None takes one out."""
+        if parameters.keys() & {"theta", "offset", "odds"}:
+            self._forget_old_numbers()
         for name, value in parameters.items():
             self._put("requirement", name, value)
 
     def secrets(self) -> list[str]:
         """Return the sensitive columns that have bounds of their own; none where there is one rule."""
-        several = [name for name, role in self.roles().items() if role == "sensitive"]
-        return several if len(several) > 1 and self.requirement().get("protect") == "each" else []
+        several = self._protected()
+        each = bool(self._lists()) or self.requirement().get("protect") == "each"
+        return several if len(several) > 1 and each else []
 
     def rule(self, secret: str | None = None) -> dict[str, Any]:
         """Return the rule, or that of one of several secrets: its own parameters, else the general ones."""
         whole = self.requirement()
         return whole if secret is None else {**whole, "bounds": {}, **whole.get("columns", {}).get(secret, {})}
 
-    def set_theta(self, theta: float, secret: str | None = None) -> None:
-        """Set the general rule, or that of one of several secrets."""
-        self._rule(secret)["theta"] = theta
+    def set_rule(self, number: str, value: float | None, secret: str | None = None) -> None:
+        """Set theta or odds of the general rule, or of that of one of several secrets; None takes it out."""
+        self._forget_old_numbers()
+        rule = self._rule(secret)
+        if value is None:
+            rule.pop(number, None)
+        else:
+            rule[number] = int(value) if value == int(value) else value
 
     def bound(self, value: str, bound: str | None, secret: str | None = None) -> None:
         """Give one sensitive value a bound of its own, or take it away."""
@@ -127,6 +169,14 @@ class PolicyText:
         if "method" in self._document and not self._document["method"]:
             del self._document["method"]
 
+    def _forget_old_numbers(self) -> None:
+        """Take out the comments of a draft that say what its numbers mean: with others they would be wrong."""
+        import tomlkit
+
+        text = without_old_numbers(self.text)
+        if text != self.text:
+            self._document = tomlkit.parse(text)
+
     def _settle_rules(self, column: str, role: Role) -> None:
         """Lay aside what is not said of a column of this role, and take back what was said when it last had it."""
         for section, of in (("recode", "quasi"), ("bins", "sensitive")):
@@ -137,11 +187,19 @@ class PolicyText:
             elif role == of and column not in stated and (section, column) in self._aside:
                 self._put(section, column, self._aside[section, column])
 
-    def _settle_secrets(self) -> None:
-        """Several secrets are protected each by itself; of a single one there is nothing to say, and its rule is the rule."""
-        secrets = [str(name) for name in self._document["columns"]["sensitive"]]
+    def _settle_secrets(self, before: Sequence[str]) -> None:
+        """Several secrets are protected each by itself; of a single one there is nothing to say, and its rule is the rule.
+
+        What was said of the values of a single secret stays with it where others join.
+        """
+        secrets = self._protected()
         several = len(secrets) > 1
         requirement: Any = self._document["requirement"]
+        if several and len(before) == 1:
+            for key in ("bounds", "sets"):
+                said = requirement.pop(key, None)
+                if said:
+                    self._rule(before[0])[key] = said.unwrap()
         own = requirement.get("columns", {})
         for name in [name for name in own if name not in secrets]:
             del own[name]

@@ -12,7 +12,7 @@ import pyarrow.types as pt
 
 from sfumato.errors import InputError
 from sfumato.policy.profile import Profile, place_name, profiles
-from sfumato.table.read import Place, is_text
+from sfumato.table.read import TablePath, is_text
 from sfumato.table.textfile import EncodingError, HeaderlessError, ReadOptions
 
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
@@ -35,26 +35,28 @@ class Looked:
 
 
 def look(
-    path: Place,
+    path: TablePath,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
     names: Sequence[str] = (),
+    rename: bool = False,
 ) -> Looked:
     """Return the columns of a file, read as asked; an encoding, a decimal sign or a header that nobody stated is guessed.
 
-    `names` are those of the columns of a file without a header.
+    `names` are those of the columns of a file without a header; `rename` numbers columns of one name.
     """
     given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     known = {key: value for key, value in given.items() if value is not None}
-    options = ReadOptions(**known, **({"header": False, "names": names} if names else {}))  # type: ignore[arg-type]
+    options = ReadOptions(**known, **({"header": False, "names": names} if names else {}), rename=rename)  # type: ignore[arg-type]
     if any(given.values()) and not is_text(path):
         raise InputError(
             f"{place_name(path)}: this is no text file, so it has no delimiter, decimal sign or encoding",
             hint="leave --delimiter, --decimal and --encoding out",
         )
     why = dict.fromkeys(known, "as asked for") | ({"header": "as asked for"} if names else {})
+    why |= {"rename": "as asked for: columns of one name have numbers"} if rename else {}
     try:
         found, columns = _without_header(path, options, why)
     except EncodingError as error:
@@ -75,7 +77,7 @@ def look(
     return Looked(found, columns, options, why)
 
 
-def _without_header(path: Place, options: ReadOptions, why: dict[str, str]) -> tuple[list[Profile], pa.Table]:
+def _without_header(path: TablePath, options: ReadOptions, why: dict[str, str]) -> tuple[list[Profile], pa.Table]:
     """Return the columns of a file, also of one whose first line looks like data; `why` then says so."""
     try:
         return profiles(path, options)

@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.errors import PolicyError
 from sfumato.policy.profile import Profile, plain
-from sfumato.policy.sections import Section, known_keys
+from sfumato.policy.sections import PolicySection, known_keys
 from sfumato.table.hierarchy import LONGEST, Hierarchy
 from sfumato.table.source import TooLongError, read_text, refusal
 
@@ -25,7 +25,7 @@ MOST_FILES, LONGEST_BESIDE = 200, 1_000_000
 _SET = 'chapters = { hierarchy = "icd.csv", level = 2, theta = 4, offset = "0.02" }'
 
 
-def with_hierarchies(recode: Section, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]) -> dict[str, Any]:
+def with_hierarchies(recode: PolicySection, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]) -> dict[str, Any]:
     """Return the recodings with every hierarchy read: from `kept` texts, or from its file, whose text then goes to `texts`."""
     return {
         column: _hierarchy(f"[recode] {column}", spec, kept, base, texts)
@@ -35,7 +35,9 @@ def with_hierarchies(recode: Section, kept: Mapping[str, Any], base: Path | None
     }
 
 
-def sets_with_hierarchies(sets: Section, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]) -> dict[str, Any]:
+def sets_with_hierarchies(
+    sets: PolicySection, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]
+) -> dict[str, Any]:
     """Return the rules for sets with the map of values to categories in place of every hierarchy, read in the same way."""
     found = {}
     for name, rule in sets.items():
@@ -84,7 +86,9 @@ def _text(where: str, path: Path) -> str:
     except UnicodeDecodeError:
         raise PolicyError(f"{where}: hierarchy {path}: not UTF-8 text", hint="save it as UTF-8") from None
     except TooLongError:
-        raise PolicyError(f"{where}: hierarchy {path}: it has more than {LONGEST:,} bytes", hint="is it the table?") from None
+        raise PolicyError(
+            f"{where}: hierarchy {path}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?"
+        ) from None
     except OSError as error:
         raise PolicyError(f"{where}: hierarchy {path}: cannot be read: {error.strerror or 'the disk refused'}") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,7 @@ from sfumato.methods import METHODS, Ambiguity, Boxes, Method, NoisyBoxes
 from sfumato.policy.hierarchies import sets_with_hierarchies, with_hierarchies, written
 from sfumato.policy.roles import ROLES
 from sfumato.policy.sections import (
-    Section,
+    PolicySection,
     check_numbers,
     flag,
     known_keys,
@@ -31,21 +31,35 @@ from sfumato.policy.sections import (
 )
 from sfumato.policy.wording import hint_in_toml, in_toml
 from sfumato.privacy import MODELS, Requirement
-from sfumato.randomness import Randomness
+from sfumato.randomness import Randomness, coins_of
 from sfumato.table import ReadOptions, Schema, Table
-from sfumato.table.read import Place, column_names
+from sfumato.table.read import TablePath, column_names
 from sfumato.table.source import TooLongError, read_text, refusal
 
 T = TypeVar("T")
 
-TABLES = ("input", "people", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method", "budget")
+TABLES = (
+    "input",
+    "people",
+    "columns",
+    "unit",
+    "secrets",
+    "types",
+    "recode",
+    "bins",
+    "domains",
+    "missing",
+    "requirement",
+    "method",
+    "budget",
+)
 DECISIONS = 30
 """How many decisions of an unreviewed draft are listed, doubtful ones first."""
 
 KEPT = "receipt"
 """The table that only the policy in a receipt has: the files it named, and the coins that chose among rows of one person."""
 
-INPUT = ("delimiter", "decimal", "encoding", "null", "header", "names", "sheet", "one_row_per_person")
+INPUT = ("delimiter", "decimal", "encoding", "null", "header", "names", "sheet", "rename", "one_row_per_person")
 RULES = ("types", "recode", "bins", "domains", "missing")
 """The tables that say something of single columns."""
 
@@ -54,7 +68,7 @@ LONGEST, DEEPEST = 10_000_000, 100
 
 MOST_BUDGET = 100
 WEAKER = "accept_weaker_claim"
-EXACT_OPTIONS = ("c", "t", "amplification", "delta", "epsilon", "shares", "theta")
+EXACT_OPTIONS = ("c", "t", "amplification", "delta", "epsilon", "shares", "has", "theta")
 """Options on which a privacy decision rests: their decimals are taken as written."""
 
 
@@ -87,7 +101,7 @@ class Policy:
         return self.text
 
     @classmethod
-    def load(cls, path: str | Path, *, data: Place | None = None) -> Policy:
+    def load(cls, path: str | Path, *, data: TablePath | None = None) -> Policy:
         """Return the policy in a file. All that is wrong is said at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
         refused = refusal(path)
@@ -102,7 +116,7 @@ class Policy:
         except UnicodeDecodeError:
             raise PolicyError(f"{path}: not UTF-8 text", hint="a policy is a TOML file; save it as UTF-8") from None
         except TooLongError:
-            raise PolicyError(f"{path}: a policy has at most {LONGEST:,} bytes", hint="is it the table?") from None
+            raise PolicyError(f"{path}: a policy has at most {LONGEST:,} bytes", hint="did you give the table instead?") from None
         except OSError as error:
             raise PolicyError(f"{path}: cannot be read: {error.strerror or 'the disk refused'}") from None
         try:
@@ -143,25 +157,29 @@ class Policy:
             found = section(document, "method")
             made["method"] = _method(found, made.get("requirement"), made.get("schema"))
         with problems.noted():
-            made["budget"] = _budget(section(document, "budget"))
+            limits = section(document, "budget")
+            made["budget"] = _budget(limits)
+            if "key" in limits and "schema" in made:
+                made["schema"] = replace(made["schema"], budget_key=_key(limits["key"]))
         problems.stop()
         made |= {"text": content, "files": files, "coins": _coins(section(document, KEPT))}
         return cls(**{**made, "schema": _closed(made["schema"], made["method"]), "warnings": tuple(warnings)})
 
-    def read_table(self, path: Place, *, random: Randomness | int | bytes | None = None) -> Table:
+    def read_table(self, path: TablePath, *, seed: int | None = None, random: Randomness | int | bytes | None = None) -> Table:
         """Return the table in a file, read as the policy says; what the policy asks of the wrong column is said in its words.
 
-        `random` decides among equally early rows of one person, see `Table.read`.
+        `seed` or `random` decides among equally early rows of one person, see `Table.read`; else the policy's own coins do.
         """
+        coins = coins_of(seed, random)
         try:
-            return Table.read(path, self.schema, options=self.options, random=self.coins if random is None else random)
+            return Table.read(path, self.schema, options=self.options, random=self.coins if coins is None else coins)
         except PolicyError as error:
             raise PolicyError(in_toml(error.message), hint=hint_in_toml(error.hint)) from None
         except InputError as error:
             error.hint = hint_in_toml(error.hint)
             raise
 
-    def require_reviewed(self, data: Place, *, named: str = "the policy") -> None:
+    def require_reviewed(self, data: TablePath, *, named: str = "the policy") -> None:
         """Raise a `PolicyError` that lists the decisions to look at, unless somebody has looked and says `reviewed`."""
         if self.reviewed:
             return
@@ -182,7 +200,7 @@ class Policy:
         return self.text if known else written(self.text, self.files, None if table.choice is None else table.choice.coins)
 
 
-def _coins(section: Section) -> bytes | None:
+def _coins(section: PolicySection) -> bytes | None:
     coins = text(section, "coins", "[receipt]")
     try:
         return None if coins is None else bytes.fromhex(coins)
@@ -206,17 +224,18 @@ def _document(content: str) -> dict[str, Any]:
     return document
 
 
-def _options(section: Section) -> ReadOptions:
+def _options(section: PolicySection) -> ReadOptions:
     known_keys(section, "[input]", INPUT)
     options: dict[str, Any] = {key: text(section, key, "[input]") for key in ("delimiter", "decimal", "encoding", "sheet")}
     options |= {key: texts(section, key, "[input]") for key in ("null", "names")}
     options["header"] = flag(section, "header", "[input]", default=True)
+    options["rename"] = flag(section, "rename", "[input]", default=False)
     return _located("[input]", ReadOptions, {key: value for key, value in options.items() if value is not None})
 
 
-def _schema(document: Section, warnings: list[str], base: Path | None, files: dict[str, str]) -> Schema:
+def _schema(document: PolicySection, warnings: list[str], base: Path | None, files: dict[str, str]) -> Schema:
     problems = Problems()
-    columns: Section = {}
+    columns: PolicySection = {}
     with problems.noted():
         columns = section(document, "columns")
     with problems.noted():
@@ -232,7 +251,12 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
         kept = section(section(document, KEPT), "hierarchies")
         arguments["recode"] = with_hierarchies(arguments.get("recode", {}), kept, base, files)
     problems.stop()
-    unused = {*arguments["identifier"], *arguments["other"]} - {*arguments["quasi"], *arguments["sensitive"]}
+    arguments["secrets"] = dict(section(document, "secrets"))
+    unused = {*arguments["identifier"], *arguments["other"]} - {
+        *arguments["quasi"],
+        *arguments["sensitive"],
+        *arguments["secrets"],
+    }
     for name in RULES:
         idle = [column for column in arguments[name] if column in unused]
         if idle:
@@ -242,21 +266,24 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
         arguments["people"] = dict(section(document, "people"))
+    if "unit" in document:
+        arguments["unit"] = dict(section(document, "unit"))
     arguments["protect"] = section(document, "requirement").get("protect")
     return _located("", Schema, arguments)
 
 
-def _requirement(whole: Section, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
+def _requirement(whole: PolicySection, kept: PolicySection, base: Path | None, files: dict[str, str]) -> Requirement:
+    rest = {key: value for key, value in whole.items() if key not in ("columns", "protect")}
+    found = _model(rest, "[requirement]", kept, base, files)  # first: columns inherit from it, and would report its mistakes
     columns = {
         name: _model(_inherited(section(own, name), whole), f"[requirement.columns] {name}", kept, base, files)
         for own in (section(whole, "columns"),)
         for name in own
     }
-    rest = {key: value for key, value in whole.items() if key not in ("columns", "protect")}
-    return _model({**rest, **({"columns": columns} if columns else {})}, "[requirement]", kept, base, files)
+    return _model({**rest, "columns": columns}, "[requirement]", kept, base, files) if columns else found
 
 
-def _inherited(own: Section, whole: Section) -> Section:
+def _inherited(own: PolicySection, whole: PolicySection) -> PolicySection:
     """Return a column's requirement: its own model, or that of all columns with some numbers of its own."""
     if "model" in own:
         return {**own, **{key: whole[key] for key in ("against",) if key in whole}}
@@ -267,7 +294,7 @@ def _inherited(own: Section, whole: Section) -> Section:
     return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
 
 
-def _model(stated: Section, where: str, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
+def _model(stated: PolicySection, where: str, kept: PolicySection, base: Path | None, files: dict[str, str]) -> Requirement:
     model = text(stated, "model", where)
     if model is None:
         raise PolicyError(f"{where} model: missing", hint=f"one of {', '.join(MODELS)}")
@@ -280,7 +307,7 @@ def _model(stated: Section, where: str, kept: Section, base: Path | None, files:
     return _located(where, cls, parameters(arguments, where, cls))
 
 
-def _method(section: Section, requirement: Requirement | None, schema: Schema | None) -> Method | None:
+def _method(section: PolicySection, requirement: Requirement | None, schema: Schema | None) -> Method | None:
     name = text(section, "name", "[method]")
     if not section:
         return None
@@ -295,7 +322,7 @@ def _method(section: Section, requirement: Requirement | None, schema: Schema | 
     arguments = {key: value for key, value in section.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
         takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
-        raise PolicyError(f"[method] {WEAKER}: {name!r} claims nothing less than a reader's bound", hint=f"only for {takers}")
+        raise PolicyError(f"[method] {WEAKER}: {name!r} makes no weaker claim", hint=f"only for {takers}")
     given = parameters(arguments, "[method]", cls)
     options = {key: value if key in EXACT_OPTIONS else plain(value) for key, value in given.items()}
     if options.get("max_size") == 1 and options["max_size"] is not True:
@@ -312,9 +339,9 @@ def _usual(requirement: Requirement) -> type[Method]:
     return Ambiguity
 
 
-def _budget(section: Section) -> Fraction | None:
+def _budget(section: PolicySection) -> Fraction | None:
     """Return the ε that all draws of noise of the same people may reach together; None where nothing limits them."""
-    known_keys(section, "[budget]", ("epsilon",))
+    known_keys(section, "[budget]", ("epsilon", "key"))
     if not section:
         return None
     epsilon = exact(section.get("epsilon", ""), "[budget] epsilon")
@@ -325,7 +352,15 @@ def _budget(section: Section) -> Fraction | None:
     return epsilon
 
 
-def _respelled(section: Section) -> str:
+def _key(given: Any) -> list[str]:
+    """Return the columns that tell people apart over several draws."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise PolicyError("[budget] key: expected a column, or a list of columns", hint='key = ["name", "born"]')
+    return names
+
+
+def _respelled(section: PolicySection) -> str:
     """Return how a policy for the method that was called buckets is written now."""
     locality = section.get("locality", "boxes")
     name = "decoys" if section.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
@@ -364,7 +399,7 @@ def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:
 # The columns of a policy beside those of the table: which of two spellings is the wrong one.
 
 
-def by_header(problems: Sequence[PolicyError], content: str, data: Place) -> list[PolicyError]:
+def by_header(problems: Sequence[PolicyError], content: str, data: TablePath) -> list[PolicyError]:
     """Return the problems of a policy, those about names of columns judged by the table's own names where it has a header.
 
     A name under [columns] that the table does not have is the wrong one, and not what [recode] says of the right one. The
@@ -396,10 +431,12 @@ def _roles(content: str) -> dict[str, str]:
     return {}
 
 
-def _names(content: str, data: Place) -> list[str] | None:
+def _names(content: str, data: TablePath) -> list[str] | None:
     with contextlib.suppress(SfumatoError, OSError, TypeError, ValueError):
         found: Any = tomllib.loads(content).get("input", {})
-        known = {key: found[key] for key in ("delimiter", "decimal", "encoding", "header", "names", "sheet") if key in found}
+        known = {
+            key: found[key] for key in ("delimiter", "decimal", "encoding", "header", "names", "sheet", "rename") if key in found
+        }
         return column_names(data, ReadOptions(**known))
     return None
 

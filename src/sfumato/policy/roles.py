@@ -20,6 +20,9 @@ FEWEST = 5
 """A column with at least so many values, and at most `MOST`, may be the secret where nothing looks like one."""
 
 _FEW = 2
+_SIZES = 30
+"""A household has a size or a kind of so many values at most; with more it has a number."""
+_AGES, _OLDEST = 40, 120
 _CONTACTS = (
     "e-mail addresses", "web addresses", "IP addresses", "account numbers", "random keys", "phone numbers", "street addresses",
 )  # fmt: skip
@@ -31,6 +34,7 @@ class Decision:
     """The role of one column and why it has it; `strength` is of secrets, 0 the strongest, None for what is none.
 
     Of equally strong secrets the one in which people differ most comes first. `sure` is False where a person should look twice.
+    `looks` says that values alone made it a secret, which a pseudonym's may resemble.
     """
 
     column: str
@@ -38,6 +42,7 @@ class Decision:
     why: str
     sure: bool = True
     strength: float | None = None
+    looks: bool = False
 
 
 def decide(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> list[Decision]:
@@ -48,7 +53,7 @@ def decide(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> l
     if len(columns) < 2:
         raise InputError("the table has only one column", hint="a table needs a quasi and a sensitive column")
     known = _given(columns, given)
-    made = [known.get(column.name) or _decision(column) for column in columns]
+    made = _alike([known.get(column.name) or _decision(column) for column in columns], columns)
     if given.get("sensitive"):
         made = [_left_out(one) if one.role == "sensitive" and one.column not in known else one for one in made]
     else:
@@ -65,19 +70,19 @@ def _given(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> d
             if name not in names:
                 raise PolicyError(f"{role}: the table has no column {name!r}", hint=did_you_mean(name, names))
             if name in found:
-                raise PolicyError(f"column {name!r} is said to be {found[name].role} and {role}", hint="give it one role")
+                raise PolicyError(f"column {name!r} has two roles, {found[name].role} and {role}", hint="give it one role")
             found[name] = Decision(name, role, "as stated", strength=0 if role == "sensitive" else None)
     return found
 
 
 def _decision(column: Profile) -> Decision:
     """Return the likeliest role of a column by itself. The order matters: what names a person wins over all else."""
-    for judge in (_nothing, _named_person, _birth, _key, _secret, _singled_out, _known):
+    for judge in (_nothing, _named_person, _birth, _unit, _key, _secret, _singled_out, _known):
         found = judge(column)
         if found is not None:
             return found
     secret = _maybe_secret(column)
-    return secret or _other(column, f"not clear what it is ({_many(column)})")
+    return secret or _aged(column) or _other(column, f"not clear what it is ({_many(column)})")
 
 
 def _nothing(column: Profile) -> Decision | None:
@@ -114,6 +119,16 @@ def _birth(column: Profile) -> Decision | None:
     return _other(column, "it has to do with birth, but is no date")
 
 
+def _unit(column: Profile) -> Decision | None:
+    """Numbers of households, and of the units that a survey drew: they number no people, and lead to them."""
+    many = column.distinct > max(_SIZES, 0.1 * column.present)
+    if column.words & say.HOUSEHOLDS and many:
+        return Decision(column.name, "identifier", "it is called like the number of a household, whose people it tells together")
+    if column.words & say.UNITS:
+        return _other(column, "it is called like a sampling unit of a survey, which leads to a place", sure=True)
+    return None
+
+
 def _key(column: Profile) -> Decision | None:
     """Numbers of people and of what happened to them, by the name of the column."""
     if column.kind == "date" or is_place(column):
@@ -121,7 +136,9 @@ def _key(column: Profile) -> Decision | None:
     last, numbered = column.ordered[-1] if column.ordered else "", bool(column.words & say.NUMBERING)
     keyed = bool(column.words & say.KEYS) or any(word.startswith(say.PERSON.stems) for word in column.words)
     of_people = keyed or (say.PERSON.meets(column.words) and (numbered or len(column.ordered) == 1))
-    if _small_number(column) or column.distinct <= _FEW:
+    if of_people and column.words <= say.SHORT and 10 * column.distinct < column.present:
+        return _other(column, f"it may be called like a person's number, but {_many(column)} number no {column.present:,} rows")
+    if _small_number(column) or column.distinct <= _FEW or say.CODED.meets(column.words):
         return None
     if of_people and (keyed or numbered or column.distinct > 0.1 * column.present):
         return Decision(column.name, "identifier", say.PERSON.called)
@@ -141,6 +158,8 @@ def _secret(column: Profile) -> Decision | None:
         why = f"its values look like {called}" if called and column.looks else f"its values have to do with {called}"
     if not called:
         return None
+    if any(word.startswith("tax") for word in column.ordered) and found is not say.MONEY:
+        return _other(column, f"a tax on what has to do with {called}: a good's price, or a person's?")
     if column.kind == "date":
         return _other(column, f"a date that has to do with {called}")
     if column.kind == "numeric" and called != "money" and _counts(column):
@@ -149,7 +168,10 @@ def _secret(column: Profile) -> Decision | None:
         return Decision(column.name, "identifier", f"{_alone(column)} are the only one with their value")
     strength = [one.called for one in say.SECRETS].index(called if found else _KINDS.get(called, called))
     guess = 0 if found else 0.5  # what is called a secret comes before what only looks like one
-    return Decision(column.name, "sensitive", why, strength=strength + guess + column.most / (2 * column.rows))
+    looks = found is None and bool(column.looks)
+    sure = not looks and found is not say.VIEWS and not column.words & say.DOUBTFUL
+    rank = strength + guess + column.most / (2 * column.rows)
+    return Decision(column.name, "sensitive", why, sure, strength=rank, looks=looks)
 
 
 _KINDS = {"codes of illnesses (ICD)": "health", "amounts of money": "money"}
@@ -198,13 +220,25 @@ def _known(column: Profile) -> Decision | None:
         and column.kind != "date"
         and (column.words & say.EVENTS or column.kind == "numeric")
         and not _year(column)
+        and not _site(column)
     ):
         return _other(column, f"it has to do with what happened to a person, but is no date ({_many(column)})")
-    if (column.kind == "categorical" or is_category(column)) and column.distinct > MOST:
-        return _other(column, f"too many values to be published as they are ({column.distinct:,}): put them together first")
+    if (column.kind == "categorical" or is_category(column) or _site(column)) and column.distinct > MOST:
+        what = "practices, wards or other sites" if _site(column) else "values"
+        return _other(column, f"too many {what} to be published as they are ({column.distinct:,}): put them together first")
     if column.kind == "numeric" and not column.whole and column.unique:
         return _other(column, f"exact measurements: {_alone(column)} are the only one with theirs")
     return Decision(column.name, "quasi", f"others may know it ({found})")
+
+
+def _site(column: Profile) -> bool:
+    """Return whether a column is called like a place of care or of a study, or its number, and like nothing else."""
+    return bool(column.words & say.SITES) and say.NUMBERED.issuperset(column.ordered)
+
+
+def _called_known(column: Profile) -> bool:
+    """Return whether a column is called like what others may well know."""
+    return any(one.meets(column.words) for one in say.KNOWN)
 
 
 def _known_by_value(column: Profile) -> str | None:
@@ -239,15 +273,18 @@ def _with_a_secret(made: list[Decision], columns: Sequence[Profile], known: Mapp
         for place in free
         if made[place].role == "other" and columns[place].kind == "categorical" and FEWEST <= columns[place].distinct <= MOST
     ]
-    dull = [place for place in free if made[place].role == "other" and columns[place].kind != "date" and columns[place].distinct]
+    unclear = [place for place in free if made[place].role == "other" and columns[place].kind != "date"]
+    dull = [place for place in unclear if columns[place].distinct and not _called_known(columns[place])]
+    dull = [place for place in dull if columns[place].distinct >= FEWEST] or dull
     fits = [place for place in free if made[place].role == "quasi" and columns[place].kind != "date"]
-    best = min(maybe, key=lambda place: made[place].strength or 0) if maybe else (texts or dull or fits or free)[-1]
+    best = min(maybe, key=lambda place: made[place].strength or 0) if maybe else (texts or dull or fits or unclear or free)[-1]
     why = "a guess, since nothing looks like a secret: say which column is"
     return [replace(one, role="sensitive", why=why, sure=False) if place == best else one for place, one in enumerate(made)]
 
 
 def _with_something_known(made: list[Decision], columns: Sequence[Profile], known: Mapping[str, Decision]) -> list[Decision]:
-    """Return the decisions with at least one quasi column: the one with the fewest values, where none is clear."""
+    """Return the decisions with at least one quasi column: where none is clear, one that is called like what others know, else
+    the one with the fewest values."""
     if any(one.role == "quasi" for one in made):
         return made
     free = [place for place, one in enumerate(made) if one.column not in known and one.role != "sensitive"]
@@ -256,13 +293,50 @@ def _with_something_known(made: list[Decision], columns: Sequence[Profile], know
     if not free:
         raise PolicyError("no column is left to be quasi", hint="a table needs one: name it with --quasi")
     order = {"other": 0, "identifier": 1, "sensitive": 2}
-    best = min(free, key=lambda place: (columns[place].distinct < _FEW, order[made[place].role], columns[place].distinct))
+
+    def rank(place: int) -> tuple[bool, bool, int, int]:
+        column, role = columns[place], made[place].role
+        known = role == "other" and column.kind == "numeric" and _called_known(column)
+        return column.distinct < _FEW, not known, order[role], column.distinct
+
+    best = min(free, key=rank)
     why = "a guess, since a table needs something that a reader may know: look whether anybody may see it"
     return [replace(one, role="quasi", why=why, sure=False) if place == best else one for place, one in enumerate(made)]
 
 
 def _left_out(one: Decision) -> Decision:
-    return replace(one, role="other", why=f"{one.why}, and is none of the columns that were named as sensitive", sure=False)
+    """Return a secret that nobody named as one: it is dropped, about which there is nothing to ask."""
+    return replace(one, role="other", why=f"{one.why}, and is none of the columns that were named as sensitive", sure=True)
+
+
+def _alike(made: list[Decision], columns: Sequence[Profile]) -> list[Decision]:
+    """Return the decisions in which unclear columns with the values of a secret are secrets too: one drug among others."""
+    secrets = [one for one, decision in zip(columns, made, strict=True) if decision.role == "sensitive" and _telling(one)]
+    found = []
+    for column, decision in zip(columns, made, strict=True):
+        like = next((one for one in secrets if len(column.values & one.values) >= _FEW and column.values <= one.values), None)
+        if decision.role == "other" and not decision.sure and column.distinct >= _FEW and like is not None:
+            why = f"it has the values of {like.name!r}, which looks like a secret"
+            strength = float(len(say.SECRETS)) + column.most / (2 * column.rows)
+            decision = replace(decision, role="sensitive", why=why, strength=strength)
+        found.append(decision)
+    return found
+
+
+def _telling(column: Profile) -> bool:
+    """Return whether the values of a column are its own, and not those of any yes or no."""
+    any_flag = say.NOTHING | say.SOMETHING | say.LETTERS.keys()
+    return column.kind == "categorical" and _FEW < column.distinct <= MOST and not column.values <= any_flag
+
+
+def _aged(column: Profile) -> Decision | None:
+    """Return that numbers look like ages in a file that names no columns: whole, up to 120, and no one of them frequent."""
+    nameless = column.ordered[:1] == ("column",) and len(column.ordered) == _FEW and column.ordered[1].isdecimal()
+    if not nameless or not column.whole or column.low is None or column.high is None or column.distinct < _AGES:
+        return None
+    if not 0 <= column.low < column.high <= _OLDEST or column.most > column.rows / 10:
+        return None
+    return Decision(column.name, "quasi", f"whole numbers from {column.low:.0f} to {column.high:.0f} look like ages", sure=False)
 
 
 def _other(column: Profile, why: str, *, sure: bool = False) -> Decision:
@@ -283,8 +357,10 @@ def is_place(column: Profile) -> bool:
 
 
 def is_category(column: Profile) -> bool:
-    """Return whether numbers are codes of things that have no order, such as countries."""
-    return column.whole and any(one.meets(column.words) for one in say.KNOWN if one.called in _CATEGORIES)
+    """Return whether numbers are codes of things that have no order, such as countries; sizes and ratings have one."""
+    if not column.whole or column.words & say.SIZES or say.VIEWS.meets(column.words):
+        return False
+    return any(one.meets(column.words) for one in say.KNOWN if one.called in _CATEGORIES)
 
 
 def _year(column: Profile) -> bool:

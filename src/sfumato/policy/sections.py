@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.errors import PolicyError, Problems, did_you_mean, joined
 
-Section = Mapping[str, Any]
+PolicySection = Mapping[str, Any]
 
 _NAMES: dict[type, str] = {
     bool: "true or false",
@@ -25,7 +25,7 @@ _FARTHEST = 307
 """A decimal lies between 1e-307 and 1e307, where every number is a float."""
 
 
-def section(document: Section, name: str) -> Section:
+def section(document: PolicySection, name: str) -> PolicySection:
     """Return the table `[name]` of the document, empty if it is not there."""
     value = document.get(name, {})
     if not isinstance(value, dict):
@@ -35,7 +35,7 @@ def section(document: Section, name: str) -> Section:
     return value
 
 
-def known_sections(document: Section, known: Iterable[str]) -> None:
+def known_sections(document: PolicySection, known: Iterable[str]) -> None:
     """Refuse a table, or a key outside of all tables, that a policy does not have."""
     known, problems = list(known), Problems()
     for name, value in document.items():
@@ -59,7 +59,7 @@ def near(name: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name.casefold(), list(known), n=1)), None)
 
 
-def known_keys(section: Section, where: str, known: Iterable[str]) -> None:
+def known_keys(section: PolicySection, where: str, known: Iterable[str]) -> None:
     """Refuse a key that is not known."""
     known = list(known)
     wrong = [PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known)) for key in section if key not in known]
@@ -67,7 +67,7 @@ def known_keys(section: Section, where: str, known: Iterable[str]) -> None:
         raise joined(wrong)
 
 
-def text(section: Section, key: str, where: str) -> str | None:
+def text(section: PolicySection, key: str, where: str) -> str | None:
     """Return the text under `key`, None if it is not there."""
     value = section.get(key)
     if value is not None and not isinstance(value, str):
@@ -75,7 +75,7 @@ def text(section: Section, key: str, where: str) -> str | None:
     return value
 
 
-def flag(section: Section, key: str, where: str, *, default: bool) -> bool:
+def flag(section: PolicySection, key: str, where: str, *, default: bool) -> bool:
     """Return true or false under `key`."""
     value = section.get(key, default)
     if not isinstance(value, bool):
@@ -84,7 +84,7 @@ def flag(section: Section, key: str, where: str, *, default: bool) -> bool:
     return value
 
 
-def texts(section: Section, key: str, where: str) -> tuple[str, ...] | None:
+def texts(section: PolicySection, key: str, where: str) -> tuple[str, ...] | None:
     """Return the list of texts under `key`, None if it is not there."""
     value = section.get(key)
     if value is None:
@@ -124,9 +124,7 @@ def check_numbers(value: Any, path: tuple[str, ...] = ()) -> None:
     elif isinstance(value, Decimal) and value.is_nan():
         raise PolicyError(f"{_place(path)}: expected a number, got nan", hint="leave the key out")
     elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _FARTHEST and value:
-        raise PolicyError(
-            f"{_place(path)}: {value} is beyond the numbers that can be computed with", hint="write a number nearer to 1"
-        )
+        raise PolicyError(f"{_place(path)}: {value} is out of range", hint="write a number nearer to 1")
 
 
 def _place(path: tuple[str, ...]) -> str:
@@ -134,7 +132,7 @@ def _place(path: tuple[str, ...]) -> str:
     return f"[{'.'.join(path[:-1])}] {path[-1]}" if len(path) > 1 else path[0] if path else "the policy"
 
 
-def parameters(section: Section, where: str, cls: type[Any]) -> dict[str, Any]:
+def parameters(section: PolicySection, where: str, cls: type[Any]) -> dict[str, Any]:
     """Return the arguments for `cls`; each must be one that it takes, and none that it needs may lack."""
     takes = inspect.signature(cls).parameters
     problems = Problems()

@@ -18,7 +18,7 @@ def _stems(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Words:
+class Lexicon:
     """Words and stems that mean one thing."""
 
     called: str
@@ -30,7 +30,7 @@ class Words:
         return bool(words & self.words) or any(word.startswith(self.stems) for word in words)
 
 
-PERSONAL = Words(
+PERSONAL = Lexicon(
     "it is called like a person's name, address or contact",
     _set("""
         mail tel mobile cell fax handy street str rue calle via rua ulica straat dni nif nie nin nss siren ssn nhs sin cpf pesel
@@ -57,7 +57,7 @@ OF_PEOPLE = _set("""
 """)
 """With these a name is a person's: a "first name", but not a "drug name"."""
 
-FAMILY_NAMES = Words(
+FAMILY_NAMES = Lexicon(
     "a person's name",
     _set("surname prenom imie nazwisko cognome apellido apellidos sobrenome nickname alias initials"),
     _stems("""
@@ -72,7 +72,7 @@ ALONE = _set("first last given family middle")
 NUMBERING = _set("id ids uid uuid guid pid key nr number no nummer numero num code ref reference matricola matricule")
 """What a column of numbers or codes is often called; of people only if its values hardly repeat, or with a word for people."""
 
-PERSON = Words(
+PERSON = Lexicon(
     "it is called like a person's number",
     _set("""
         patient person persons employee customer client member user mrn subject participant respondent student pupil inmate
@@ -90,10 +90,36 @@ PERSON = Words(
 )
 """With a word for numbering, or alone, these are keys of people or of what happened to them."""
 
-KEYS = _set("mrn matricule matricola matricula matrikelnummer ipp nip personalnummer personnummer pid barcode aktenzeichen")
-"""Keys of people by themselves."""
+KEYS = _set("""
+    mrn matricule matricola matricula matrikelnummer ipp nip personalnummer personnummer pid barcode aktenzeichen psn upid
+    pseudonym
+    pseudonyme pseudonymid
+""")
+"""Keys of people by themselves: numbers, and pseudonyms, which are numbers of people under another name."""
 
-BIRTH = Words(
+SHORT = _set("pid id uid nip ipp")
+"""Keys of people that mean other things too, such as a party: they number people only where values are many."""
+
+ILLNESSES = Lexicon("illnesses", _set("icd icd9 icd10 icd9cm icd10cm dx diag"), _stems("diagnos icd9 icd10"))
+"""What a column with codes of illnesses is called."""
+
+CODED = Lexicon(
+    "codes",
+    _set("""
+        occupation occupations occp occ occ1990 occ2010 socp soc isco kldb noc industry industries ind indp naics
+        naicsp sic nace noga isic cpt drg atc ndc beruf berufe profession beroep zawod
+    """),
+    _stems("occupation naics berufs"),
+)
+"""Names under which numbers are codes without an order."""
+
+HOUSEHOLDS = _set("hid ihid hhid serial serialno household householdid hhnr haushaltsnummer hogarid idhogar")
+"""Numbers of households in surveys; a word for a household's kind or size too, where values are few."""
+
+UNITS = _set("psu psus cluster clusters stratum strata ssu")
+"""Sampling units of surveys."""
+
+BIRTH = Lexicon(
     "a date of birth",
     _set("dob birth born bday birthday birthdate naissance nacimiento nascita nascimento geboorte urodzenia fodelse fodsel"),
     _stems("birth geburt geboren dateofbirth geboorte urodz naciment"),
@@ -115,94 +141,177 @@ BODILY = _set("kg lb lbs g grams pounds body birth koerper korper height")
 
 PLACES = _set("postcode postal zip zipcode plz postleitzahl npa cap postcodes postnummer pincode")
 
-HEALTH = Words(
+HEALTH = Lexicon(
     "health",
     _set("""
-        dx icd icd9 icd10 hiv aids drg medical bmi pregnant pregnancy smoker smoking alcohol drug drugs rx blood std cd4 icu
+        dx icd icd9 icd10 hiv aids drg medical bmi pregnant pregnancy alcohol drug drugs rx blood std cd4 icu
         mental maladie diag krankheit befund pflegegrad allergy allergies vaccine vaccinated genotype gene mutation covid
+        a1c a1cresult hba1c glucose glu cholesterol qsmk smk cig cigs cigarette cigarettes chcond chronic abuse abused
+        drinks drinking drinker drunk health disea mdvis physlm sick asthma cesd phq rauchen fumeur fumador
     """),
     _stems("""
         diagnos disease illness sickness disorder infect symptom medic treatment therap disabilit prescri procedure surgery
         comorbid injur handicap erkrank behandlung behinderung maladie traitement enfermedad tratamiento discapacidad malattia
         doenca ziekte chorob sjukdom healthcond condition depress psychiatr suicid abortion tumor tumour cancer diabet insulin
-        genetic toxicol overdose
+        genetic toxicol overdose readmi hlth smok addict rehospital vaccin
     """),
 )
-SEXUALITY = Words(
+SEXUALITY = Lexicon(
     "sexuality",
     _set("lgbt lgbtq queer gay lesbian"),
     _stems("orientation sexualorient sexuality genderidentity transgender"),
 )
-CRIME = Words(
+PRIVATE_LIFE = Lexicon(
+    "private life",
+    _set("affair affairs infidelity adultery extramarital cheating gun guns owngun firearm firearms weapon weapons"),
+    _stems("extramarit infidel"),
+)
+CRIME = Lexicon(
     "crime",
     _set("""
         charge charges verdict sentence sentenced plea recidivist recid jail prison probation bail delit reato crimen delito straf
+        decile
     """),
     _stems("""
         offence offense crime crimin felony misdemean convict arrest recidiv victimi straftat verurteil vorstrafe infraction
         condamn conden violation przestep misdrijf
     """),
 )
-BELIEF = Words(
+BELIEF = Lexicon(
     "belief",
     _set("faith church creed god cult konfession kirche glaube culte union unions gewerkschaft syndicat"),
     _stems("religio belief denominat croyance konfession godsdienst wyznan"),
 )
-POLITICS = Words(
+POLITICS = Lexicon(
     "politics",
     _set("party vote voted voting ballot ideology partei parti partido partito partij partia"),
     _stems("politic politik voter wahl"),
 )
-MONEY = Words(
+MONEY = Lexicon(
     "money",
     _set("""
-        salary income wage wages pay earnings debt debts loan loans balance wealth assets savings capital gain gains tax taxes
+        salary income wage wages pay earnings debt debts loan loans balance wealth assets savings capital gain gains prewage
         revenue profit bonus pension pensions benefit benefits welfare mortgage credit spending expenses rent lohn gehalt schulden
         vermogen salaire revenu salario ingreso ingresos renta sueldo stipendio reddito rendimento loon inkomen dochod zarobki
         pensja fnl insolvency bankruptcy
     """),
     _stems("einkommen gehalt salair salari verdienst schuld vermoegen incom earning wage ingres deuda dette"),
 )
-SECRETS = (HEALTH, SEXUALITY, CRIME, BELIEF, POLITICS, MONEY)
+VIEWS = Lexicon(
+    "opinions and ratings",
+    _set("""
+        rate rates rating ratings rated opinion opinions attitude attitudes happy happiness satisfaction satisfied trust approval
+        stimmung zufriedenheit meinung satisfaction opinione
+    """),
+    _stems("satisf zufried happi opinion"),
+)
+"""Who names none of the others: what a person thinks, and did not say to everybody."""
+
+SECRETS = (HEALTH, SEXUALITY, CRIME, BELIEF, POLITICS, MONEY, PRIVATE_LIFE, VIEWS)
 """What people keep secret, the strongest first."""
 
-MAYBE_SECRET = Words(
+NOTHING = _set("""
+    no none nil 0 false negative neg never normal missing unknown na nan null absent without not nothing nobody nein kein keine
+    keiner nie niemals falsch negativ unauffallig fehlt fehlend unbekannt non aucun aucune jamais faux negatif manquant inconnu
+    rien ningun ninguno ninguna nunca falso negativo desconocido ausente nada nao nenhum nenhuma mai nessuno nessuna niente
+    sconosciuto assente nee geen nooit onwaar negatief normaal onbekend ontbreekt brak zaden zadna nigdy falsz negatywny
+    normalny nieznany nej ingen inga inget aldrig falskt negativt okand normale
+""")
+"""Values that say that there is nothing: a majority of them may be told, if that there is *something* is the secret."""
+
+NEGATIONS = _set("""
+    no none not never without kein keine keiner ohne aucun aucune sans pas ningun ninguna sin nenhum nenhuma sem nessun nessuno
+    nessuna senza geen zonder brak bez ingen inga utan
+""")
+"""Words that say, before a word of `NEGATED`, that there is nothing; "no contest" and "non-Hodgkin lymphoma" are something."""
+
+NEGATED = _set("""
+    disease diseases illness illnesses disorder disorders history finding findings diagnosis diagnoses complaint complaints
+    problem problems symptom symptoms treatment treatments medication medications medicine medicines drug drugs condition
+    conditions event events record records recorded change changes abnormality abnormalities complication complications
+    comorbidity comorbidities allergy allergies known reported applicable available tested taken given prescribed present
+    detected data information value answer response result results infection injury disability conviction convictions arrest
+    arrests offence offense debt debts of any the at all for befund krankheit krankheiten erkrankung erkrankungen diagnose
+    diagnosen beschwerden bekannt angabe angaben behandlung medikament medikamente allergie allergien maladie maladies
+    diagnostic resultat donnees traitement antecedents enfermedad enfermedades hallazgo hallazgos diagnostico dato datos
+    tratamiento doenca doencas dados malattia malattie diagnosi ziekte ziektes klachten choroby rozpoznania sjukdom sjukdomar
+""")
+"""What may be said to be missing, and words between."""
+
+LETTERS = {"n": _set("y j o s t"), "f": _set("t")}
+"""Letters that say that there is nothing, beside the letter for the contrary: an F beside an M is a sex, or a felony."""
+
+SOMETHING = _set("yes y true t 1 ja wahr oui vrai si sim vero waar tak prawda positive positiv present always")
+"""Values that say that there is something, and not what."""
+
+DOUBTFUL = _set("owngun decile rate abuse chcond qsmk")
+"""Words of secrets that may mean something harmless too."""
+
+ABSENT = _set(
+    "missing unknown na nan null fehlt fehlend unbekannt manquant inconnu desconocido sconosciuto onbekend nieznany okand"
+)
+"""Values that say that nothing is known."""
+
+ABSENCE = Lexicon(
+    "what it tells that there is none",
+    _set("""
+        income incomes salary salaries wage wages pay earnings prewage revenue lohn gehalt salaire revenu salario ingreso ingresos
+        sueldo stipendio reddito loon inkomen dochod zarobki pensja insurance insured insurer coverage versicherung krankenkasse
+        assurance seguro assicurazione verzekering ubezpieczenie work works working worker job jobs occupation employment employer
+        arbeit beruf emploi travail trabajo empleo lavoro werk praca residence residency resident housing home homeless
+        vaccine vaccinated immunized immunised geimpft ungeimpft vax vaxxed
+    """),
+    _stems("""
+        incom einkommen verdienst wage vaccin impf
+        employ unemploy residen wohn insur versicher immuni geimpf vacun vacin vax inocul szczep
+    """),
+)
+"""Where absence is the secret: no income, no insurance, no work, no vaccination, no residence."""
+
+MAYBE_SECRET = Lexicon(
     "work or marks",
     _set("""
-        occupation job beruf profession profesion professione beroep zawod grade grades score scores rating mark marks note
-        performance gpa
+        occupation job beruf profession profesion professione beroep zawod grade grades score scores mark marks note
+        performance gpa tax taxes
     """),
     _stems("occupation jobtitle perform"),
 )
 """What is a secret in one table and known to everybody in another."""
 
 CARE = "where and when they were seen"
+SITES = _set("ward clinic hospital unit station practice provider gppractice site")
+"""Where somebody was treated or asked: codes without an order, whatever they look like."""
+
+NUMBERED = SITES | _set("gp id code no nr number type")
+"""Words of a name that says no more than which site it is; "time in hospital" is something else."""
+
 KNOWN = (
-    Words(
+    Lexicon(
         "age",
         _set("age ages alter lebensalter edad eta idade leeftijd wiek alder agegroup agegrp ageband jahrgang"),
         _stems("altersgr"),
     ),
-    Words("sex", _set("sex gender geschlecht sexe genre sexo genero sesso genere geslacht plec kon")),
-    Words(
+    Lexicon("sex", _set("sex gender geschlecht sexe genre sexo genero sesso genere geslacht plec kon male female woman man")),
+    Lexicon(
         "origin",
         _set("""
             race races ethnicity ethnic nationality country land pays pais paese kraj citizenship native birthplace geburtsort
-            hautfarbe
+            hautfarbe black white hispanic latino asian nonwhite minority indigenous aboriginal foreign foreigner
         """),
         _stems("ethni nationalit nacionalid nazionalit staatsang herkunft citizen immigra migra"),
     ),
-    Words(
+    Lexicon(
         "where they live",
         _set("""
             region regions state province county district city town municipality borough area urban rural bundesland kanton canton
             commune comune provincia departement gemeinde ort stadt stad ville ciudad citta cidade gemeente gmina miasto metro
-            puma msa geo location site centre center
+            puma msa geo location site centre center south north east west southern northern smsa metropolitan suburb suburban
+            popul population
         """)
         | PLACES,
         _stems("wojewod postcode residen municip"),
     ),
-    Words(
+    Lexicon(
         "family",
         _set("""
             marital marriage married civil familienstand relationship household haushalt hogar foyer menage children child kinder
@@ -211,7 +320,7 @@ KNOWN = (
         """),
         _stems("estadociv etatciv statociv burgerlij haushalt household"),
     ),
-    Words(
+    Lexicon(
         "education",
         _set("""
             education educ school degree schooling bildung diplome diploma estudios istruzione opleiding schule schulabschluss
@@ -219,7 +328,7 @@ KNOWN = (
         """),
         _stems("educa wykszt ausbild schulab qualific"),
     ),
-    Words(
+    Lexicon(
         "work",
         _set("""
             workclass employment employer sector industry branche branch hours shift company firm business team contract fulltime
@@ -227,18 +336,25 @@ KNOWN = (
         """),
         _stems("employ arbeits"),
     ),
-    Words(
+    Lexicon(
         CARE,
-        _set("""
-            ward clinic hospital unit station insurance insurer payer admitted admission admissions discharge discharged visit
+        SITES
+        | _set("""
+            insurance insurer payer admitted admission admissions
+            discharge discharged visit
             visited hired enrolled enrollment enrolment joined registered versicherung krankenkasse kasse assurance seguro
             ospedale aufnahme entlassung year jahr annee ano anno rok jaar month monat mois quarter season wave cohort term
         """),
         _stems("admit admiss discharg aufnahm entlass enrol ingreso_ ricover"),
     ),
-    Words("language", _set("language sprache langue idioma lingua taal jezyk veteran")),
+    Lexicon("language", _set("language sprache langue idioma lingua taal jezyk veteran")),
 )
 """What others may well know of a person."""
+
+SIZES = _set("""
+    popul population children child kinder enfants hijos figli filhos kinderen dzieci parents siblings famsize hhsize
+""")
+"""What others may know as a number of people: no code of a place or of a kind of family."""
 
 EVENTS = _set("""
     admitted admission admissions discharge discharged visit visited hired enrolled enrollment enrolment joined registered

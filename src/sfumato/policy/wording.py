@@ -21,7 +21,10 @@ _TRANSLATIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(identifier|quasi|sensitive|other): ", r"[columns] \1: "),
     (r"^the schema names no (\w+) column", r"[columns] \1: no column is named"),
     (r"^column (?='.*' is listed )", "[columns] "),
-    (r"^people: (key|keep|rows): ", r"[people] \1: "),
+    (r"^people: (key|keep|rows|quasi|alike|without_key|most): ", r"[people] \1: "),
+    (r"^unit: (household|quasi|alike|without_key|most): ", r"[unit] \1: "),
+    (r"^unit: ", "[unit] "),
+    (r"^secrets: ", "[secrets] "),
     (r"^people: ", "[people] "),
     (r"^allow_unique: ", "[columns] allow_unique: "),
     (r"^protect: ", "[requirement] protect: "),
@@ -51,7 +54,7 @@ def in_toml(message: str, where: str = "") -> str:
 
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"\bpeople=\{\"(\w+)\": (\".*?\"), \"(\w+)\": (\".*?\")\}", r"[people] \1 = \2 and \3 = \4"),
-    (r"\bpeople=\{\"(\w+)\": (\".*?\")\}", r"[people] \1 = \2"),
+    (r"\b(people|unit)=\{\"(\w+)\": (\".*?\"|\[.*?\]|\d+)\}", r"[\1] \2 = \3"),
     (r"\bone_row_per_person=False\b", "[input] one_row_per_person = false"),
     (r"\bReadOptions\((\w+)=(.*?)\)", r"[input] \1 = \2"),
     (r"\b(types|recode|bins|domains|missing)=\{\"((?:[^\"\\]|\\.)*)\": (\{.*?\}|\[.*?\]|\"[^\"]*\")\}", r'[\1] "\2" = \3'),

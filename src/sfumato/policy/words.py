@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from sfumato.exact import percent
+from sfumato.exact import decimal_text, exact, percent
 from sfumato.policy.profile import plain
 from sfumato.policy.vocabulary import MOST_SENSITIVE
+from sfumato.privacy.growth import allowed
 
 MAPPED = 8
 """New names of categories that are listed."""
@@ -20,6 +21,7 @@ _RECODED = {
     "top": "{} and more as one",
     "prefix": "its first {} characters",
     "to": "the {} only",
+    "icd": "its chapter in ICD-{}",
 }
 
 RARE = Fraction(1, 100)
@@ -34,6 +36,11 @@ def an(adversary: str) -> str:
 def series(names: Sequence[str]) -> str:
     """Return "age", "age, sex and ward"."""
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def capital(text: str) -> str:
+    """Return a sentence that begins with a capital letter."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def rule_in_words(
@@ -62,6 +69,58 @@ def rule_in_words(
     return ", ".join(said)
 
 
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_EXAMPLES = (Fraction(24, 100), Fraction(1, 2))
+
+
+def bounds_in_words(
+    requirement: Mapping[str, Any],
+    shares: Mapping[str, Fraction],
+    bounds: Mapping[str, Fraction],
+    *,
+    against: str,
+    secrets: Sequence[str] = (),
+    compound: bool = False,
+    people: bool = True,
+) -> list[str]:
+    """Return what a requirement means for a table, in sentences of which the first may follow a colon: by how much odds grow
+    where that is the rule of every secret, and nothing beside it; else how sure somebody becomes of the table's values at most.
+    """
+    grown = growth_in_words(requirement, secrets, people=people)
+    first, *more = grown or [f"{rule_in_words(shares, bounds, against=against, compound=compound, people=people)}."]
+    return [first, *map(capital, more)]
+
+
+def growth_in_words(requirement: Mapping[str, Any], secrets: Sequence[str] = (), *, people: bool = True) -> list[str]:
+    """Return what rules with odds mean, a sentence for each rule of a requirement as policies and manifests write it; none
+    where a secret has another rule.
+
+    `secrets` are the columns that are protected each by itself: one without a rule of its own has the general one. Bounds of
+    single values come before the rule, so that they are named where there are some.
+    """
+    columns = requirement.get("columns") or {}
+    rules = {name: columns.get(name, requirement) for name in (*secrets, *columns)} or {"": requirement}
+    by_rule: dict[str, list[str]] = {}
+    for name, rule in rules.items():
+        if rule.get("model", requirement.get("model")) != "f-privacy" or rule.get("odds") is None:
+            return []
+        by_rule.setdefault(_growth(rule, "people" if people else "rows"), []).append(name)
+    sentences = [text if len(by_rule) == 1 else f"for {series(names)}: {text}" for text, names in by_rule.items()]
+    own = any(rule.get("bounds") for rule in rules.values())
+    return [*sentences, *(["Values with bounds of their own keep those."] if own else [])]
+
+
+def _growth(rule: Mapping[str, Any], who: str) -> str:
+    theta, offset, odds = (Fraction(str(rule[name])) for name in ("theta", "offset", "odds"))
+    one_in = _NUMBERS[int(odds) - 1] if odds.denominator == 1 and odds <= len(_NUMBERS) else decimal_text(odds + 1)
+    share = next((one for one in _EXAMPLES if one * (odds + 1) >= 1), Fraction(1))
+    return (
+        f"of what at least one in {one_in} {who} have, odds grow at most {decimal_text(odds)}-fold ({percent(share, 0)} → at "
+        f"most {percent(allowed(share, theta, offset, odds), 0)}); of what fewer have, belief is at most one half, and at most "
+        f"{decimal_text(theta)}·share + {percent(offset)}."
+    )
+
+
 def value_in_words(share: Fraction, bound: Fraction) -> str:
     """Return what a bound means for one value."""
     if bound == 1:
@@ -75,7 +134,11 @@ def value_in_words(share: Fraction, bound: Fraction) -> str:
 
 def recoding_in_words(recode: Mapping[str, Any]) -> str:
     """Return how a column is shown that is published coarser, from what a policy or a manifest says of it."""
-    said = [text.format(recode[name]) for name, text in _RECODED.items() if name in recode]
+    shown = {**recode}
+    if "bottom" in recode and "width" in recode:  # what is below the bottom is in the band that holds it
+        step, start = exact(recode["width"]), exact(recode.get("origin", 0))
+        shown["bottom"] = decimal_text(start + ((exact(recode["bottom"]) - start) // step + 1) * step)
+    said = [text.format(shown[name]) for name, text in _RECODED.items() if name in recode]
     said = ["its first character"] if recode.get("prefix") == 1 else said
     if "map" in recode:
         names = list(dict.fromkeys(recode["map"].values()))

@@ -9,18 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.exact import decimal_text, percent
+from sfumato.policy.codes import coded, edition
 from sfumato.policy.hierarchies import toml_text
-from sfumato.policy.proposal import kind_of, toml_number
-from sfumato.policy.rule import OFFSET, USUAL_THETA, Rule
-from sfumato.policy.words import most_sensitive, rule_in_words, series, value_in_words
+from sfumato.policy.lists import why_list
+from sfumato.policy.opening import divided_from
+from sfumato.policy.profile import Profile
+from sfumato.policy.proposal import kind_of
+from sfumato.policy.rule import ProposedRule
+from sfumato.policy.words import growth_in_words, most_sensitive, series, value_in_words
+from sfumato.privacy.growth import HALF
 from sfumato.table.gaps import missing_suspects
 
 if TYPE_CHECKING:
     from sfumato.policy.draft import Draft
-    from sfumato.policy.guess import Looked
-
-SHOWN = 15
-"""How many values get a line of their own, the rarest first."""
 
 _WIDEST = 50
 _ROLES = {
@@ -41,7 +42,13 @@ _NEAR = '# Under [requirement.sets] within = { near = 1, bound = "0.5" } bounds 
 _METHOD = (
     "# [method]                      # without it: near people share a group where the table leaves room for that, else small",
     '# name  = "boxes"               # groups. `sfumato explain` measures what each way would answer and expose.',
-    "# floor = 100                   # at least so many people in a box",
+    "# floor = 100                   # at least so many people in a box; without it max(20, min(100, people/200))",
+)
+_BY_RESULTS = "Bounds or bands that are chosen for that reason are chosen by results: what the refusal tells, no claim counts."
+_BOXES = (
+    "# [method]",
+    '# name  = "boxes"               # the one for people with several values: near people share a box, by soft cuts',
+    _METHOD[-1],
 )
 
 
@@ -53,12 +60,13 @@ def write_draft(draft: Draft) -> str:
             *_input(draft),
             *_people(draft),
             *_columns(draft),
+            *_secrets(draft),
             *_types(draft),
             *_recodes(draft),
             *(_about_sets(draft, line) for line in _bins(draft)),
             *_missing(draft),
             *_requirement(draft),
-            *_METHOD,
+            *(_METHOD if draft.table.bundles is None else _BOXES),
             *(_about_sets(draft, line) for line in _MORE),
             "",
         ]
@@ -83,6 +91,8 @@ def _input(draft: Draft) -> list[str]:
     for key in ("delimiter", "decimal", "encoding"):
         if key in looked.why:
             lines.append(f"{key} = {toml_text(str(getattr(looked.options, key)))}  # {looked.why[key]}")
+    if "rename" in looked.why:
+        lines.append(f"rename = true  # {looked.why['rename']}")
     if "header" in looked.why:
         lines.append(f"header = false  # {looked.why['header']}")
         lines.append(f"names  = {_list(tuple(looked.options.names))}  # what the columns are called, here and below")
@@ -92,12 +102,14 @@ def _input(draft: Draft) -> list[str]:
             '# delete the next line and write [people] key = "…" and keep = "first by …"; or move what names nobody to other.',
             "one_row_per_person = false",
         ]
-    return ["[input]", *lines, *_gaps(looked), ""] if lines or _gaps(looked) else []
+    lines += _gaps(draft)
+    return ["[input]", *lines, ""] if lines else []
 
 
-def _gaps(looked: Looked) -> list[str]:
-    """Return a question about values that may stand for missing ones."""
-    found = missing_suspects(looked.columns)
+def _gaps(draft: Draft) -> list[str]:
+    """Return a question about values that may stand for missing ones; one that a bound below names stays the value it is."""
+    looked, named = draft.looked, {rule.opened for rule in draft.rules.values()}
+    found = [one for one in missing_suspects(looked.columns) if one.value not in named]
     if not found:
         return []
     shown = ", ".join(f"{one.value!r} in {_comment(one.column)} ({one.rows:,})" for one in found[:8])
@@ -109,14 +121,9 @@ def _gaps(looked: Looked) -> list[str]:
 def _people(draft: Draft) -> list[str]:
     """Return which rows are one person's, where somebody has several."""
     if draft.people:
-        sentence = "" if draft.table.choice is None else draft.table.choice.sentence
-        return [
-            "[people]                        # which rows are one person's, and which of them is kept",
-            *_wrapped(_comment(sentence)),
-            f"key  = {toml_text(draft.people['key'])}",
-            f"keep = {toml_text(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
-            "",
-        ]
+        sentence = "" if draft.table.choice is None else _comment(draft.table.choice.sentence)
+        whole = draft.people["keep"] == "all"
+        return [*(_whole(draft, sentence) if whole else _first(draft, sentence)), ""]
     names = [one.column for one in draft.table.suspects]
     if not names or draft.repeated:
         return []
@@ -124,17 +131,60 @@ def _people(draft: Draft) -> list[str]:
     return [
         f"# ATTENTION: {keys} may be a key of people with several rows. Say so, or that every row is a person:",
         "# [people]",
-        f'# key = {toml_text(names[0])}, keep = "first by …"',
+        f"# key  = {toml_text(names[0])}",
+        '# keep = "first by …"            # or, without key and keep:',
         '# rows = "people"',
         "",
     ]
+
+
+def _first(draft: Draft, sentence: str) -> list[str]:
+    """Return the lines about people of whom one row is kept."""
+    return [
+        "[people]                        # which rows are one person's, and which of them is kept",
+        *_wrapped(sentence),
+        f"key  = {toml_text(draft.people['key'])}",
+        f"keep = {toml_text(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
+    ]
+
+
+def _whole(draft: Draft, sentence: str) -> list[str]:
+    """Return the lines about people with all their rows."""
+    rule = draft.people.get("quasi")
+    shown = [] if rule is None else [f"quasi = {_table(rule) if isinstance(rule, Mapping) else toml_text(rule)}"]
+    about = "the row whose quasi values are shown, where rows of a person differ"
+    return [
+        "[people]                        # which rows are one person's: she is published once, with all of them",
+        *_wrapped(sentence),
+        f"key   = {toml_text(draft.people['key'])}",
+        'keep  = "all"  # "first by …" would publish that row alone, and claim nothing of the others',
+        *(f"{line}  # {about if isinstance(rule, str) else 'which of the numbers of a person is shown'}" for line in shown),
+        "# ? How often somebody was there is published, as the band of her number of rows (1, 2, 3, …), and not protected.",
+        'alike = "rows"',
+        *([] if draft.refused is None else _wrapped(f"ATTENTION: this is refused: {_comment(draft.refused)}. {_BY_RESULTS}")),
+    ]
+
+
+def _secrets(draft: Draft) -> list[str]:
+    """Return of which columns each secret is, where one has several."""
+    if not draft.listed:
+        return []
+    lines = [
+        "[secrets]                       # what is protected: published, but not who has it; a person has any number of values"
+    ]
+    for name, columns in draft.secrets.items():
+        made = toml_text(columns[0]) if len(columns) == 1 else _list(columns)
+        asked = f"  # ? {_comment(why_list(columns))}" if len(columns) > 1 else ""
+        lines.append(f"{toml_text(name)} = {made}{asked}")
+    return [*lines, ""]
 
 
 def _columns(draft: Draft) -> list[str]:
     by_name = draft.looked.by_name
     gaps = ", ".join(f"{_comment(name)} {column.missing:,}" for name, column in by_name.items() if column.missing)
     lines = ["[columns]                       # every column has exactly one role"]
-    lines += [f"{role.ljust(10)} = {_list(draft.names(role))}  # {means}" for role, means in _ROLES.items()]  # type: ignore[arg-type]
+    roles = {role: means for role, means in _ROLES.items() if role != "sensitive" or not draft.listed}
+    lines += [f"{role.ljust(10)} = {_list(draft.names(role))}  # {means}" for role, means in roles.items()]  # type: ignore[arg-type]
     lines.append("# Why, with the number of different values; look first at what has a ? before it:")
     for one in draft.decisions:
         mark = " " if one.sure else "?"
@@ -143,15 +193,21 @@ def _columns(draft: Draft) -> list[str]:
 
 
 def _used(draft: Draft) -> tuple[str, ...]:
-    return (*draft.names("quasi"), *draft.names("sensitive"))
+    return (*draft.names("quasi"), *draft.secrets)
 
 
 def _types(draft: Draft) -> list[str]:
     return [
         "[types]                         # numeric, categorical or date",
-        *(f'{toml_text(name)} = "{kind_of(draft.looked.by_name[name])}"' for name in _used(draft)),
+        *(f'{toml_text(name)} = "{kind_of(draft.profile(name))}"{_doubt(draft.profile(name))}' for name in _used(draft)),
         "",
     ]
+
+
+def _doubt(column: Profile) -> str:
+    """Return the question about a column whose numbers are taken for codes."""
+    why = coded(column)
+    return f"  # ? numbers that look like codes, which have no order: {why}" if why else ""
 
 
 def _recodes(draft: Draft) -> list[str]:
@@ -159,11 +215,24 @@ def _recodes(draft: Draft) -> list[str]:
     for name in draft.names("quasi"):
         column = draft.looked.by_name[name]
         if name in draft.recode:
-            lines.append(f"{toml_text(name)} = {_table(draft.recode[name])}")
+            idle = "# " if draft.declared and "width" in draft.recode[name] else ""
+            lines.append(f"{idle}{toml_text(name)} = {_table(draft.recode[name])}")
         elif column.kind == "categorical" and column.distinct > 50:
             lines.append(f"# {toml_text(name)} = {{ prefix = 3 }}   # {column.distinct:,} values are many: make them coarser")
+    lines += [
+        f"{'# ' if draft.declared else ''}{toml_text(name)} = {_table(draft.recode[name])}   # chapters of illnesses in place of "
+        f"{draft.profile(name).distinct:,} numbers"
+        for name in draft.secrets
+        if name in draft.recode
+    ]
+    lines += [
+        f"# {toml_text(name)} = {{ icd = {edition(draft.profile(name))} }}   # chapters of illnesses in place of "
+        f"{draft.profile(name).distinct:,} codes"
+        for name in draft.secrets
+        if edition(draft.profile(name)) and name not in draft.recode
+    ]
     alone = percent(draft.table.unique_share())
-    among = _comment(series(draft.names("quasi")))
+    among = _comment(series(draft.table.schema.quasi))
     return [*lines, *_wrapped(f"As recoded here, {alone} of people are the only one with their {among}."), ""]
 
 
@@ -176,93 +245,153 @@ def _bins(draft: Draft) -> list[str]:
     if not draft.bins:
         return []
     lines = ["[bins]                          # numbers that count as one value, each from its edge up to the next"]
-    for name, edges in draft.bins.items():
-        lines.append(f"{toml_text(name)} = [{', '.join(str(toml_number(edge)) for edge in edges)}]")
-    return [*lines, "# These edges were computed from this table, and are published. Write round ones of your own.", _NEAR, ""]
+    idle = "# " if draft.declared else ""
+    lines += [f"{idle}{toml_text(name)} = {_table(one.spec)}" for name, one in draft.bins.items()]
+    if draft.declared:
+        return [*lines, "# These edges were computed from this table, which nothing may here: write round ones of your own.", ""]
+    if any(one.zero for one in draft.bins.values()):
+        lines.append("# 0, 0: an edge that stands twice is a bin of that number alone, here of who has nothing.")
+    return [
+        *lines,
+        "# clip: numbers beyond the ends (above: the last one) count in the bins there; each has a middle for averages.",
+        _NEAR,
+        "",
+    ]
 
 
 def _missing(draft: Draft) -> list[str]:
-    lines = ["[missing]                       # value (a value of its own) | drop | error"]
-    gaps = [name for name in _used(draft) if draft.looked.by_name[name].missing]
+    several = draft.table.bundles is not None
+    lines = [
+        "[missing]                       # value (a value of its own) | drop | error",
+        *(["# Of a secret: an empty cell is no fact; value: to have none at all is a value, with a bound."] if several else []),
+    ]
+    doubtful = {one.column for one in missing_suspects(draft.looked.columns)}  # missing, once null says so
+    doubtful |= {name for name, columns in draft.secrets.items() if doubtful & {*columns}}
+    gaps = [name for name in _used(draft) if draft.profile(name).missing or name in doubtful]
     lines += [f'{toml_text(name)} = "value"' for name in gaps]
-    lines += [f'{toml_text(name)} = "error"' for name in draft.names("sensitive") if name not in gaps]
-    if set(gaps) & set(draft.names("sensitive")):
+    lines += [f'{toml_text(name)} = "error"' for name in draft.secrets if name not in gaps]
+    if set(gaps) & set(draft.secrets) and not several:
         lines.append('# "drop" would leave those people out; then the claim only holds with against = "reader"')
     return [*lines, ""]
 
 
 def _requirement(draft: Draft) -> list[str]:
-    several = len(draft.rules) > 1
-    first = next(iter(draft.rules.values()))
-    theta = USUAL_THETA if several else first.theta
+    several, numbers = len(draft.rules) > 1, draft.numbers
+    rule = {"model": "f-privacy", "theta": numbers.theta, "offset": numbers.offset, "odds": numbers.odds}
+    against = "insider" if draft.declared else "engineer"
     lines = [
         "[requirement]",
         'model   = "f-privacy"',
-        'against = "engineer"            # reader | engineer, who also knows this program | insider (needs noise)',
-        f"theta   = {decimal_text(theta).ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
-        f'offset  = "{decimal_text(OFFSET)}"                # ' + ("each column has its own shares" if several else _most(first)),
+        f"against = {toml_text(against).ljust(22)}# reader | engineer, who also knows this program | insider (needs noise)",
+        f"theta   = {decimal_text(numbers.theta)}",
+        f'offset  = "{decimal_text(numbers.offset)}"',
+        f"odds    = {decimal_text(numbers.odds)}",
+        *_wrapped(f"In words: {growth_in_words(rule)[0]}"),
+        "# These numbers are the same for every table.",
     ]
-    if not several:
-        return [*lines, *_in_words(first), *_why_theta(first), "", *_own_bounds(first, "[requirement.bounds]"), ""]
-    lines += [
-        'protect = "each"                # each secret has its own bounds; "combination" would bound what they are together, and',
-        "                                # a single value only by the sum over all combinations that have it",
-    ]
-    derived = False
-    for name, rule in draft.rules.items():
-        section = f"[requirement.columns.{_bare(name)}]"
-        lines += ["", section, *([f"theta = {decimal_text(rule.theta)}"] if rule.theta != USUAL_THETA else [])]
-        why = ["# This theta was derived from this table too."] if derived and rule.theta != USUAL_THETA else _why_theta(rule)
-        lines += [f"# The most frequent, {_most(rule)[19:]}", *_in_words(rule), *why]
-        derived |= rule.theta != USUAL_THETA
-        lines += _own_bounds(rule, f"{section[:-1]}.bounds]")
+    if several:
+        lines += [
+            'protect = "each"                # each secret has its own bounds; "combination" would bound what they are together,',
+            "                                # and a single value only by the sum over all combinations that have it",
+        ]
+    lines += _taken(draft)
+    for name, one in draft.rules.items():
+        lines += _secret(name, one, draft, several=several)
     return [*lines, ""]
 
 
-def _most(rule: Rule) -> str:
-    share = rule.shares[rule.most]
-    return (
-        f"the most frequent, {_comment(rule.most)}: {decimal_text(rule.theta)} · {percent(share)} + {percent(OFFSET)} = "
-        f"{percent(rule.theta * share + OFFSET)}"
-    )
-
-
-def _in_words(rule: Rule) -> list[str]:
-    """Return what a rule means, for the values that look most sensitive too."""
-    bounds = {value: rule.bound(value) for value in rule.shares}
-    lines = _wrapped(f"In words: {rule_in_words(rule.shares, bounds, against='engineer')}.")
-    lines += [
-        f"#   {_comment(value)}: {value_in_words(rule.shares[value], bounds[value])}." for value in most_sensitive(rule.shares)
-    ]
-    if bounds[rule.most] == 1:
-        lines.append("# ATTENTION: everybody has the same sensitive value, so there is nothing that a release could hide.")
-    return lines
-
-
-def _why_theta(rule: Rule) -> list[str]:
-    """Return why theta is what it is, and what it tells that it was derived from the table."""
-    usual = decimal_text(USUAL_THETA)
-    if rule.theta == USUAL_THETA:
-        return [f"# Why this theta: {usual} is usual, and it leaves no value of this table with a bound above 1/2."]
+def _taken(draft: Draft) -> list[str]:
+    """Return what follows from the table, though a claim takes the policy as fixed in advance."""
+    if draft.declared:
+        return _wrapped("No bound, no edge and no open value was taken from this table.")
+    ends = {name: [key for key in ("bottom", "top") if key in spec] for name, spec in draft.recode.items()}
+    taken = [f"which value of {name} is open" for name, rule in draft.rules.items() if rule.opened is not None]
+    taken += [f"the edges of the bins of {name}" for name in draft.bins]
+    taken += [f"{' and '.join(keys)} of {name}" for name, keys in ends.items() if keys]
+    if not taken:
+        return []
     return _wrapped(
-        f"Why this theta: {usual} is usual, but would leave a frequent value of this table with a bound above 1/2, or none. "
-        "So it was DERIVED FROM THIS TABLE, while a claim takes the policy as fixed in advance. It looks only at how many "
-        "people have each value, which groups show anyway: their claims hold as they are. With randomization, decoys or people "
-        "left out, which do not show that, it tells the largest share: write a number of your own, chosen without looking."
+        f"TAKEN FROM THIS TABLE, while a claim takes the policy as fixed in advance: {_comment('; '.join(taken))}. All of it "
+        "follows from how many people have each value or quasi value, which groups show anyway: their claims hold as they are. "
+        "Randomization, decoys and people left out do not show it: write your own there (--declared takes nothing)."
     )
 
 
-def _own_bounds(rule: Rule, section: str) -> list[str]:
-    ranked = sorted(rule.shares, key=lambda value: (rule.shares[value], value))
-    lines = [f"{section.ljust(31)} # own bounds for single values; remove the # from a line to use it"]
-    own = {value: f'# {toml_text(value)} = "{decimal_text(rule.suggestion(value))}"' for value in ranked[:SHOWN]}
-    wide = min(max(map(len, own.values())), _WIDEST)
-    for value, line in own.items():
-        now = f"{percent(rule.shares[value])} of people now; a reader may become at most {percent(rule.bound(value))} sure"
-        lines.append(f"{line.ljust(wide)}  # {now}")
-    if len(ranked) > SHOWN:
-        lines.append(f"# … and {len(ranked) - SHOWN} more, which more people have; `sfumato explain --all` shows them.")
-    return lines
+def _secret(name: str, rule: ProposedRule, draft: Draft, *, several: bool) -> list[str]:
+    """Return what a draft says of one secret: the surest belief, what is open, and bounds to choose from, each value once."""
+    section = f"[requirement.columns.{_bare(name)}]" if several else "[requirement]"
+    lines = ["", section] if several else []
+    lines += _surest(rule, several=several)
+    sets = _open_set(rule, f"{section[:-1]}.sets]")
+    asked = [value for value in _listed(rule) if value not in (rule.opened, rule.closed_majority)]
+    offers = {value: bound for value in asked if (bound := rule.suggestion(value)) is not None}
+    values = list(offers)
+    own = [f'# {toml_text(value)} = "{decimal_text(bound)}"' for value, bound in offers.items()]
+    wide = min(max(map(len, own), default=0), _WIDEST)
+    bounds = [f"{section[:-1]}.bounds]".ljust(31) + " # bounds of single values, before the rule; remove the # to use a line"]
+    if rule.opened is not None:
+        share = percent(rule.shares[rule.opened])
+        bounds.append(f"{toml_text(rule.opened)} = 1  # ? {share} of people have it, and it says that nothing is there")
+    elif rule.closed_majority is not None:
+        bounds.append(_closed_majority(name, rule.closed_majority, draft))
+    for value, line in zip(values, own, strict=True):
+        bounds.append(f"{line.ljust(wide)}  # {value_in_words(rule.shares[value], rule.bound(value))}")
+    rest = len(rule.shares) - len(values) - int(rule.shares[rule.most] > HALF)
+    if rest > 0:
+        bounds.append(f"# {rest} more: `sfumato explain --all` lists them.")
+    return [*lines, *bounds, *sets]
+
+
+def _surest(rule: ProposedRule, *, several: bool) -> list[str]:
+    """Return the largest belief in what fewer than half of people have, and the line that would lower it."""
+    if len(rule.shares) == 1:
+        return ["# ATTENTION: everybody has the same sensitive value, so there is nothing that a release could hide."]
+    value = rule.surest
+    if value is None:
+        return []
+    now, odds = rule.bound(value), rule.stricter
+    said = (
+        f"The largest belief in what fewer than half of people have: {_comment(value)}, which {percent(rule.shares[value])} "
+        f"have, at most {percent(now)}."
+    )
+    then = rule.with_odds(value, odds)
+    if then >= now:
+        return _wrapped(f"{said} Its line below would make it stricter.")
+    line = f"odds = {decimal_text(odds)}"
+    if several:
+        return [*_wrapped(f"{said} Stricter, at most {percent(then)}:"), f"# {line}"]
+    return _wrapped(f"{said} In place of the line above, {line} would make it stricter: at most {percent(then)}.")
+
+
+def _listed(rule: ProposedRule) -> list[str]:
+    """Return the values that have a line: those that look most sensitive, and the one of which somebody may become surest."""
+    return list(dict.fromkeys((*most_sensitive(rule.shares), *([rule.surest] if rule.surest is not None else []))))
+
+
+def _closed_majority(name: str, value: str, draft: Draft) -> str:
+    """Return what it would bring to leave a value open that most people have, and that is no "nothing there"."""
+    rule, people = draft.rules[name], draft.table.rows
+    now, then = (divided_from(draft.rules, people, opened) for opened in (None, (name, value)))
+    gain = f"open, from about {then:,}" if then < now else "open, from no fewer"
+    return (
+        f"# {toml_text(value)} = 1  # {percent(rule.shares[value])} of people have it, and at most {percent(rule.bound(value))} "
+        f"of a group may: boxes mixed like the table can be divided from about {now:,} people on; {gain}"
+    )
+
+
+def _open_set(rule: ProposedRule, section: str) -> list[str]:
+    """Return the set of all values but the open one, which is bounded as a value is: to have something may be the secret."""
+    if not rule.others:
+        return []
+    numbers = rule.numbers
+    spec = (
+        f'theta = {decimal_text(numbers.theta)}, offset = "{decimal_text(numbers.offset)}", odds = {decimal_text(numbers.odds)}'
+    )
+    listed = _list(rule.others)
+    return [
+        f"{section.ljust(31)} # to have any of the others is a secret too",
+        f"{toml_text('not ' + str(rule.opened))} = {{ values = {listed}, {spec} }}",
+    ]
 
 
 def _bare(name: str) -> str:
@@ -286,3 +415,32 @@ def _wrapped(text: str) -> list[str]:
 def _comment(text: str) -> str:
     """Return text that cannot end the comment it stands in."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _wherever_wrapped(words: str) -> str:
+    """Return the pattern of words in a comment, between which a new line may begin."""
+    return r"(?: |\n# )".join(words.split(" "))
+
+
+_LINES = r"(?:.*\n# )*?.*?"
+_OLD_NUMBERS = tuple(
+    (re.compile(pattern, re.MULTILINE), kept)
+    for pattern, kept in (
+        (rf"^# In words: {_LINES}These numbers are the same for every table\.\n", ""),
+        (
+            rf"^# The largest belief in what fewer than half of people have: {_LINES}"
+            rf"(?:{_wherever_wrapped('would make it stricter')}(?:\.|:{_wherever_wrapped(' at most')}(?: |\n# )\S+ %\.)"
+            rf"|{_wherever_wrapped('Stricter, at most')}(?: |\n# )\S+ %:\n# odds = \S+)\n",
+            "",
+        ),
+        (r"( % of people have it); a reader may become at most .* than before$", r"\1"),
+        (r"( % of people have it), and at most \S+ % of a group may: boxes mixed .*$", r"\1"),
+    )
+)
+
+
+def without_old_numbers(text: str) -> str:
+    """Return a draft without the comments that say what theta, offset and odds come to: with other numbers they are wrong."""
+    for pattern, kept in _OLD_NUMBERS:
+        text = pattern.sub(kept, text)
+    return text

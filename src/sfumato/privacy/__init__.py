@@ -2,11 +2,12 @@
 
 from sfumato.plugins import Registry
 from sfumato.privacy.beta_likeness import BetaLikeness
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.differential import Differential
 from sfumato.privacy.f_privacy import FPrivacy
 from sfumato.privacy.l_diversity import LDiversity
 from sfumato.privacy.presence_association import PresenceAssociation
-from sfumato.privacy.requirement import Against, Bounds, Requirement
+from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.rho_privacy import RhoPrivacy
 
 _OWN: tuple[type[Requirement], ...] = (FPrivacy, LDiversity, BetaLikeness, RhoPrivacy, PresenceAssociation, Differential)

@@ -24,7 +24,7 @@ class BetaLikeness(Requirement):
     The logarithm is irrational, so the enhanced bound is enclosed between decimals and rounded towards safety.
     """
 
-    beta: Fraction = parameter(REQUIRED, rational("a number from 0 on", lambda beta: beta >= 0))
+    beta: Fraction = parameter(REQUIRED, rational("a number from 0 on", least=0))
     enhanced: bool = parameter(False, flag)
 
     model: ClassVar[str] = "beta-likeness"

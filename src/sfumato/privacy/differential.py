@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.parameters import parameter, rational
+from sfumato.privacy.growth import grown
 from sfumato.privacy.requirement import Against, Requirement
 
 GRID = 10**12
 _MOST = 20
-_EPSILON = rational(f"a number above 0 and at most {_MOST}", lambda epsilon: 0 < epsilon <= _MOST, '"1" is usual')
-_ODDS = rational("a number above 1", lambda odds: 1 < odds <= GRID, "3 lets odds of 1 : 9 grow to 3 : 9")
+_EPSILON = rational(f"a number above 0 and at most {_MOST}", hint='"1" is usual', above=0, most=_MOST)
+_ODDS = rational("a number above 1", hint="3 lets odds of 1 : 9 grow to 3 : 9", above=1, most=GRID)
 
 
 @dataclass(frozen=True, init=False)
@@ -76,21 +77,16 @@ class Differential(Requirement):
         return {"odds": self.odds} if self.epsilon is None else {"epsilon": self.epsilon}
 
 
-def grown(belief: Fraction, gamma: Fraction) -> Fraction:
-    """Return the belief whose odds are γ times those of `belief`."""
-    return gamma * belief / (1 + (gamma - 1) * belief)
-
-
 def _enclosing(epsilon: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
     """Give numbers below and above e^ε, ever nearer: they decide any question, since e^ε is irrational for a rational ε > 0."""
     digits = 60
     while True:
         with localcontext() as context:
             context.prec = digits
-            found = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+            odds = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
         # The quotient is off by at most a part in 10^(digits−1), the power of it by ε times that part and its own rounding.
-        away = found * (1 + epsilon) / 10 ** (digits - 2)
-        yield found - away, found + away
+        away = odds * (1 + epsilon) / 10 ** (digits - 2)
+        yield odds - away, odds + away
         digits *= 2
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import Number, exact
-from sfumato.parameters import REQUIRED, parameter, rational
+from sfumato.parameters import EXACT_TEXT, REQUIRED, Json, Takes, parameter, rational
 from sfumato.privacy.requirement import Against, Requirement, round_up
 
 _BETA = 'such as "0.2", or a model with bounds of its own: { model = "f-privacy", theta = 8, offset = "0.02" }'
@@ -18,9 +18,14 @@ _BETA = 'such as "0.2", or a model with bounds of its own: { model = "f-privacy"
 
 _ALPHA = rational(
     "a number above 0 and at most 1",
-    lambda alpha: 0 < alpha <= 1,
-    "1 means that presence need not be hidden; nothing can be bounded by 0",
+    hint="1 means that presence need not be hidden; nothing can be bounded by 0",
+    above=0,
+    most=1,
 )
+
+
+_TAKEN: Json = {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, EXACT_TEXT, {"$ref": "#/definitions/Model"}]}
+"""What a policy may write for beta; the schema of policies defines Model."""
 
 
 @dataclass(frozen=True, init=False)
@@ -34,7 +39,7 @@ class PresenceAssociation(Requirement):
     """
 
     alpha: Fraction = parameter(REQUIRED, _ALPHA)
-    beta: Fraction | Requirement = parameter(REQUIRED, lambda where, value: value)
+    beta: Fraction | Requirement = parameter(REQUIRED, Takes(lambda where, value: value, _TAKEN))
 
     model: ClassVar[str] = "presence-association"
 
@@ -69,9 +74,9 @@ class PresenceAssociation(Requirement):
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
         """Return a β that no share exceeds, or the model with parameters that are feasible."""
         if isinstance(self.beta, Requirement):
-            found = self.beta.nearest(shares)
-            if "model" not in found:  # else the model itself would have to change, and a number does as well
-                return {"beta": _changed(self.to_dict()["beta"], found)}
+            nearest = self.beta.nearest(shares)
+            if "model" not in nearest:  # else the model itself would have to change, and a number does as well
+                return {"beta": _changed(self.to_dict()["beta"], nearest)}
         return {"beta": round_up(max(shares.values()))}
 
     def to_dict(self) -> dict[str, Any]:

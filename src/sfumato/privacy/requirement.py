@@ -1,27 +1,21 @@
-"""What a privacy requirement is: a rule that turns counts into one exact bound per sensitive value, and per set of values.
-
-Bounds (`Bounds`) say how sure a reader may become of each sensitive value, and of sets of them, as exact rationals.
-"""
+"""What a privacy requirement is: a rule that turns counts into one exact bound per sensitive value, and per set of values."""
 
 from __future__ import annotations
 
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, get_args
 
-import numpy as np
-
-from sfumato.arrays import Integers
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.exact import ceil_inverse, decimal_text, floor_times, percent
-from sfumato.parameters import check_parameters, choice, parameter, plain, require_known, require_short
+from sfumato.exact import decimal_text, percent
+from sfumato.parameters import Json, Takes, check_parameters, choice, parameter, plain, require_known, require_short
 from sfumato.plugins import package_of
+from sfumato.privacy.bounds import Bounds, SetBound
 from sfumato.privacy.sets import NOTHING, About, SetRule, set_rules
 
 Against = Literal["reader", "engineer", "insider"]
@@ -43,14 +37,19 @@ def _column_rules(where: str, given: Any) -> tuple[tuple[str, Requirement], ...]
     return tuple(rules)
 
 
+_NAMED_SETS: Json = {"type": "object", "additionalProperties": {"$ref": "#/definitions/SetRuleEntry"}, "minProperties": 1}
+_NAMED_COLUMNS: Json = {"type": "object", "additionalProperties": {"$ref": "#/definitions/ColumnRequirement"}, "minProperties": 1}
+"""What a policy may write; its schema defines SetRule and ColumnRequirement."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Requirement(ABC):
     """How sure may a reader become of each sensitive value, and which readers are meant (`against`)."""
 
     against: Against = parameter("engineer", choice(*get_args(Against)))
-    sets: tuple[SetRule, ...] = parameter((), set_rules)
+    sets: tuple[SetRule, ...] = parameter((), Takes(set_rules, _NAMED_SETS))
     """Bounds on the belief that a person has *one of* several values; given as name = { values = […], bound = … }."""
-    columns: tuple[tuple[str, Requirement], ...] = parameter((), _column_rules)
+    columns: tuple[tuple[str, Requirement], ...] = parameter((), Takes(_column_rules, _NAMED_COLUMNS))
     """Requirements of single columns, where each of several is protected by itself; given as column = requirement."""
 
     model: ClassVar[str]
@@ -121,15 +120,18 @@ class Requirement(ABC):
         least its share in the table. `about` is what else the table knows of its values.
         """
         present = {value: int(count) for value, count in counts.items() if count}
-        total = sum(present.values())
-        if not total:
+        total = sum(present.values()) if about.people is None else about.people
+        if not present:
             raise PolicyError("there are no people to protect: every count is zero")
         shares = {value: Fraction(count, total) for value, count in present.items()}
         limits = self.limits(shares)
         sets = self.set_bounds(shares, about)
-        found = Bounds(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets)
-        have = {event: Fraction(count, total) for event, count in zip(found.events, found.event_counts, strict=True)}
-        broken = {event: limit for event, limit in zip(found.events, found.event_limits, strict=True) if limit < have[event]}
+        if about.once is not None:
+            names = list(present)
+            sets = tuple(replace(one, count=about.once([names[place] for place in one.places])) for one in sets)
+        found = Bounds.of(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets, about.people)
+        have = dict(zip(found.labels, found.shares, strict=True))
+        broken = {event: limit for event, limit in zip(found.labels, found.limits, strict=True) if limit < have[event]}
         if broken:
             raise self._infeasible(broken, have, shares, about)
         return found
@@ -138,7 +140,7 @@ class Requirement(ABC):
         """Return the bounds of all sets, given the share of every value; `places` are those of the values in `shares`."""
         place = {value: k for k, value in enumerate(shares)}
         found = tuple(
-            SetBound(name, tuple(place[value] for value in values), rule.limit(sum((shares[v] for v in values), Fraction(0))))
+            SetBound(name, tuple(place[value] for value in values), rule.limit(_share(values, shares, about)))
             for rule in self.sets
             for name, values in rule.sets(tuple(shares), about).items()
         )
@@ -151,7 +153,7 @@ class Requirement(ABC):
         """Return bounds of sets that no share exceeds, for those rules that have lower ones."""
         found = {}
         for rule in self.sets:
-            have = [sum((shares[v] for v in values), Fraction(0)) for values in rule.sets(tuple(shares), about).values()]
+            have = [_share(values, shares, about) for values in rule.sets(tuple(shares), about).values()]
             if any(rule.limit(share) < share for share in have):
                 found[rule.name] = rule.nearest(have, round_up)
         return {"sets": found} if found else {}
@@ -181,6 +183,13 @@ class Requirement(ABC):
         sets = {"sets": {rule.name: rule.to_dict() for rule in self.sets}} if self.sets else {}
         columns = {"columns": {name: own.to_dict() for name, own in self.columns}} if self.columns else {}
         return {"model": self.model, **({} if package is None else {"package": package}), **parameters, **sets, **columns}
+
+
+def _share(values: tuple[str, ...], shares: Mapping[str, Fraction], about: About) -> Fraction:
+    """Return the share of people who have one of these values, each person once."""
+    if about.once is not None and about.people is not None:
+        return Fraction(about.once(values), about.people)
+    return sum((shares[value] for value in values), Fraction(0))
 
 
 def feasible(nearest: Mapping[str, Any], column: str | None = None) -> str:
@@ -214,94 +223,3 @@ def round_up(number: Fraction, digits: int = 4) -> Fraction:
     """Return the smallest decimal with this many digits that is not below `number`: advice that can be typed."""
     scale = 10**digits
     return Fraction(-(-number.numerator * scale // number.denominator), scale)
-
-
-@dataclass(frozen=True)
-class SetBound:
-    """`limit` bounds the belief that a person has one of the values at these places."""
-
-    name: str
-    places: tuple[int, ...]
-    limit: Fraction
-
-    @property
-    def label(self) -> str:
-        """What the set is called beside values."""
-        return f"any of {self.name}"
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """`limits[i]` bounds the belief in `values[i]`, of which the table has `counts[i]` (all at least 1); `sets` bound more.
-
-    A set of values has a count as a value has: *events* are the values, followed by the sets. Where several columns are protected
-    each by itself, `apart` says how many values each has; those of the first come first, and everybody has one of each.
-    """
-
-    values: tuple[str, ...]
-    counts: tuple[int, ...]
-    limits: tuple[Fraction, ...]
-    sets: tuple[SetBound, ...] = ()
-    apart: tuple[int, ...] = ()
-
-    @cached_property
-    def total(self) -> int:
-        """Number of people."""
-        return sum(self.counts[: self.apart[0]] if self.apart else self.counts)
-
-    @cached_property
-    def shares(self) -> tuple[Fraction, ...]:
-        """f(x): the share of each value in the table."""
-        return tuple(Fraction(count, self.total) for count in self.counts)
-
-    @property
-    def protects(self) -> bool:
-        """Whether any value is bounded at all: a bound of 1 promises nothing."""
-        return any(limit < 1 for limit in self.event_limits)
-
-    @cached_property
-    def events(self) -> tuple[str, ...]:
-        """The values, then the sets."""
-        return (*self.values, *(one.label for one in self.sets))
-
-    @cached_property
-    def event_counts(self) -> tuple[int, ...]:
-        """How many people have each value, then how many have one of each set."""
-        return (*self.counts, *(sum(self.counts[place] for place in one.places) for one in self.sets))
-
-    @cached_property
-    def event_limits(self) -> tuple[Fraction, ...]:
-        """The bound of each value, then that of each set."""
-        return (*self.limits, *(one.limit for one in self.sets))
-
-    @cached_property
-    def incidence(self) -> tuple[Integers, Integers]:
-        """Where each set begins (one entry more) among the places of the values of all sets, and these places."""
-        start = np.concatenate(([0], np.cumsum([len(one.places) for one in self.sets], dtype=np.int64))).astype(np.int64)
-        return start, np.array([place for one in self.sets for place in one.places], dtype=np.int64)
-
-    @cached_property
-    def open_values(self) -> tuple[int, ...]:
-        """The places of values that may be shown openly: their bound is 1, and no set that is bounded has them."""
-        held = {place for one in self.sets if one.limit < 1 for place in one.places}
-        return tuple(place for place, limit in enumerate(self.limits) if limit == 1 and place not in held)
-
-    @cached_property
-    def open_share(self) -> Fraction:
-        """Share of the people whose value may be shown openly."""
-        return sum((self.shares[place] for place in self.open_values), Fraction(0))
-
-    def limit(self, value: str) -> Fraction:
-        """Return the bound of one value."""
-        return self.limits[self.values.index(value)]
-
-    @cached_property
-    def needs(self) -> tuple[int, ...]:
-        """⌈1/bound⌉ for each value: the smallest group that may hold it at all."""
-        return tuple(ceil_inverse(limit) for limit in self.limits)
-
-    def caps(self, sizes: Sequence[int]) -> Integers:
-        """Return ⌊bound(i)·S⌋ for every value i (rows) and size S (columns), in exact integers."""
-        return np.array([[floor_times(limit, size) for size in sizes] for limit in self.limits], dtype=np.int64).reshape(
-            len(self.limits), len(sizes)
-        )

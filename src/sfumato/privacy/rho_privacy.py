@@ -12,7 +12,7 @@ from sfumato.exact import Number
 from sfumato.parameters import REQUIRED, parameter, rational
 from sfumato.privacy.requirement import Against, Requirement
 
-_BETWEEN = rational("a number between 0 and 1", lambda rho: 0 < rho < 1)
+_BETWEEN = rational("a number between 0 and 1", above=0, below=1)
 
 
 @dataclass(frozen=True, init=False)

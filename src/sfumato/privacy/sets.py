@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import exact
+from sfumato.privacy.growth import allowed
 
 MOST_SETS = 1000
 """All rules together make at most so many sets."""
 
 _KINDS = ("values", "map", "near", "column")
-_KEYS = (*_KINDS, "bound", "theta", "offset")
+_KEYS = (*_KINDS, "bound", "theta", "offset", "odds")
 _LONGEST = 200
 _EXAMPLE = '{ values = ["HIV", "Hepatitis B"], bound = "0.05" }'
 
 
 @dataclass(frozen=True)
 class About:
-    """What a table knows of its sensitive values: the bins of its one column, ascending, and each column's part of a value."""
+    """What a table knows of its sensitive values: the bins of its one column, ascending, and each column's part of a value.
+
+    Where a person may have several values, or none, counts do not add up to people: then it also knows how many `people` there
+    are, and how many have one of some values, those of somebody with two of them `once`.
+    """
 
     bins: tuple[str, ...] = ()
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    people: int | None = None
+    once: Callable[[Sequence[str]], int] | None = None
 
 
 NOTHING = About()
@@ -35,9 +42,9 @@ class SetRule:
     """Bounds for one set of `values`, for every category of a `map` (value, category), for every bin with `near` neighbours, or
     for every value of one `column` where several form one attribute.
 
-    A set's bound is `bound`, or min(1, theta·f + offset) for the share f of people with a value of it. A set of its own may name
-    only values that somebody has; a map may name others too, but must have a category for every value that somebody has. With
-    near = 1 a bin of numbers is bounded together with the one below and the one above.
+    A set's bound is `bound`, or what theta, offset and odds allow the share of people with a value of it, as for a value. A set
+    of its own may name only values that somebody has; a map may name others too, but must have a category for every value that
+    somebody has. With near = 1 a bin of numbers is bounded together with the one below and the one above.
     """
 
     name: str
@@ -48,6 +55,7 @@ class SetRule:
     bound: Fraction | None = None
     theta: Fraction = Fraction(0)
     offset: Fraction = Fraction(0)
+    odds: Fraction | None = None
 
     def sets(self, present: Sequence[str], about: About = NOTHING) -> dict[str, tuple[str, ...]]:
         """Return the sets by name, each with those of its values that are present."""
@@ -71,8 +79,8 @@ class SetRule:
                 hint="every value of the table needs a category; a category of its own leaves a value to its own bound",
             )
         return {
-            f"{self.name}: {one}": tuple(value for value in present if category[value] == one)
-            for one in sorted({category[value] for value in present})
+            f"{self.name}: {part}": tuple(value for value in present if category[value] == part)
+            for part in sorted({category[value] for value in present})
         }
 
     def _around(self, known: set[str], bins: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -82,11 +90,11 @@ class SetRule:
                 hint="under [bins] say which numbers count as one value",
             )
         return {
-            f"{self.name}: around {one}": tuple(
+            f"{self.name}: around {bin_}": tuple(
                 value for value in bins[max(place - self.near, 0) : place + self.near + 1] if value in known
             )
-            for place, one in enumerate(bins)
-            if one in known
+            for place, bin_ in enumerate(bins)
+            if bin_ in known
         }
 
     def _parts(self, parts: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -99,7 +107,7 @@ class SetRule:
 
     def limit(self, share: Fraction) -> Fraction:
         """Return the bound of a set that this share of people belongs to."""
-        return min(Fraction(1), self.theta * share + self.offset) if self.bound is None else self.bound
+        return allowed(share, self.theta, self.offset, self.odds) if self.bound is None else self.bound
 
     def nearest(self, shares: Sequence[Fraction], round_up: Any) -> dict[str, Fraction]:
         """Return what would be feasible for sets of these shares."""
@@ -111,15 +119,17 @@ class SetRule:
         """Return the rule as a policy writes it, numbers as text."""
         kind: dict[str, Any] = {"near": self.near} if self.near else {"map": dict(self.map)}
         kind = {"values": list(self.values)} if self.values else {"column": self.column} if self.column else kind
-        rule = {"theta": str(self.theta), "offset": str(self.offset)} if self.bound is None else {"bound": str(self.bound)}
-        return kind | rule
+        if self.bound is not None:
+            return kind | {"bound": str(self.bound)}
+        odds = {} if self.odds is None else {"odds": str(self.odds)}
+        return kind | {"theta": str(self.theta), "offset": str(self.offset)} | odds
 
 
 def set_rules(where: str, given: Any) -> tuple[SetRule, ...]:
     """Take name = rule pairs, in the order of their names."""
     if given is None:
         return ()
-    if isinstance(given, tuple) and all(isinstance(one, SetRule) for one in given):
+    if isinstance(given, tuple) and all(isinstance(rule, SetRule) for rule in given):
         return given
     if not isinstance(given, Mapping):
         raise PolicyError(f"{where}: expected name = rule pairs, got {given!r}", hint=f"infectious = {_EXAMPLE}")
@@ -151,7 +161,7 @@ def _rule(where: str, name: str, spec: Any) -> SetRule:
         return SetRule(name, column=spec["column"], **rule)
     if "values" in spec:
         values = spec["values"]
-        if not isinstance(values, (list, tuple)) or not values or not all(isinstance(one, str) and one for one in values):
+        if not isinstance(values, (list, tuple)) or not values or not all(isinstance(value, str) and value for value in values):
             raise PolicyError(f"{where}: values are a list of texts, got {values!r}", hint=_EXAMPLE)
         if len(set(values)) < len(values):
             raise PolicyError(f"{where}: a value is named twice", hint="name each once")
@@ -169,8 +179,8 @@ def _rule(where: str, name: str, spec: Any) -> SetRule:
 
 
 def _numbers(where: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bound, or theta and offset, exactly."""
-    if ("bound" in spec) == ("theta" in spec or "offset" in spec):
+    """Return the bound, or theta, offset and odds, exactly."""
+    if ("bound" in spec) == ("theta" in spec or "offset" in spec) or ("bound" in spec and "odds" in spec):
         raise PolicyError(f"{where}: give a bound, or theta and offset, one of the two", hint=_EXAMPLE)
     if "bound" in spec:
         bound = exact(spec["bound"], f"{where} bound")
@@ -185,4 +195,7 @@ def _numbers(where: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         raise PolicyError(
             f"{where}: theta is a number from 0 on and offset one from 0 to 1, not both 0", hint='theta = 4, offset = "0.02"'
         )
-    return {"theta": theta, "offset": offset}
+    odds = exact(spec["odds"], f"{where} odds") if spec.get("odds") is not None else None
+    if odds is not None and odds < 1:
+        raise PolicyError(f"{where}: odds is a number from 1 on, got {odds}", hint='theta = 8, offset = "0.02", odds = 8')
+    return {"theta": theta, "offset": offset, "odds": odds}

@@ -1,4 +1,4 @@
-"""Compiled loops of the query engine: finding rows, counting by bucket, and the sums of the estimators of buckets.
+"""Compiled loops of the query engine: finding rows, counting by group, and the sums of the estimators of buckets.
 
 Before a kernel stands its twin in numpy, for a process that asks a question or two and never loads numba.
 """
@@ -34,20 +34,20 @@ def keep_rows(codes: Any, accepted: Any, rows: Any, count: int, start: bool) -> 
     return kept
 
 
-def _count_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
+def _count_by_group(group: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
     many = times[rows[:count]] if len(times) else None
-    hits += np.bincount(bucket[rows[:count]], many, len(hits)).astype(np.int64)
+    hits += np.bincount(group[rows[:count]], many, len(hits)).astype(np.int64)
 
 
-@njit(cache=True, nogil=True, plain=_count_by_bucket)
-def count_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
-    """Add to `hits` the people of the given rows in each bucket: a row stands for times[row], for one if `times` is empty."""
+@njit(cache=True, nogil=True, plain=_count_by_group)
+def count_by_group(group: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
+    """Add to `hits` the people of the given rows in each group: a row stands for times[row], for one if `times` is empty."""
     if len(times):
         for j in range(count):
-            hits[bucket[rows[j]]] += times[rows[j]]
+            hits[group[rows[j]]] += times[rows[j]]
     else:
         for j in range(count):
-            hits[bucket[rows[j]]] += 1
+            hits[group[rows[j]]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -60,10 +60,10 @@ def count_wanted(codes: Any, wanted: Any, rows: Any, count: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def spread_codes(codes: Any, bucket: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
+def spread_codes(codes: Any, group: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
     """Add to out[code, v] the papers' estimate of the people with each code of a column and each value."""
     for i in range(len(codes)):
-        g = bucket[i]
+        g = group[i]
         c = codes[i]
         for j in range(st_start[g], st_start[g + 1]):
             out[c, st_value[j]] += st_count[j] / shown[g]
@@ -71,7 +71,7 @@ def spread_codes(codes: Any, bucket: Any, shown: Any, st_start: Any, st_value: A
 
 @njit(cache=True, nogil=True)
 def together(weight: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
-    """Add to out[u, v] the sum over buckets of weight · count(u) · count(v)."""
+    """Add to out[u, v] the sum over groups of weight · count(u) · count(v)."""
     for g in range(len(weight)):
         for i in range(st_start[g], st_start[g + 1]):
             scaled = weight[g] * st_count[i]
@@ -90,7 +90,7 @@ def _by_bucket(numbers: Any, st_start: Any) -> Any:
 
 @njit(cache=True, nogil=True, plain=_wanted_by_bucket)
 def wanted_by_bucket(wanted: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
-    """Write to out[g] how many of the values shown in bucket g are wanted."""
+    """Write to out[g] how many of the values shown in group g are wanted."""
     for g in range(len(out)):
         total = 0
         for j in range(st_start[g], st_start[g + 1]):
@@ -117,9 +117,9 @@ def _one_piece(
 def one_piece(
     hits: Any, wanted: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any
 ) -> tuple[float, float, int, int]:
-    """Return estimate, variance and the certain bounds of one piece, per bucket a hypergeometric count.
+    """Return estimate, variance and the certain bounds of one piece, per group a hypergeometric count.
 
-    Added to out[v]: the sum over buckets of hits · count(v) / values shown, the papers' estimate of every single value.
+    Added to out[v]: the sum over groups of hits · count(v) / values shown, the papers' estimate of every single value.
     """
     value, variance, low, high = 0.0, 0.0, 0, 0
     for g in range(len(hits)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -45,10 +45,11 @@ class Estimate(Framed):
     Estimate(120.4 ± 3.1; 114.3 to 126.5 with 95 % confidence)
 
     `low` and `high` hold the true count with the given confidence; both are None where no honest interval is known, and `note`
-    says why. `note` also tells when a value that the query names does not occur. `value` lies within what the release makes
-    certain; `raw` is the estimate before that, where the form has an unbiased one (randomized): it may be negative, and the raw
-    estimates of a GROUP BY's cells add up as well. Where numbers were binned, `value` is that of the bins' middles, and `edges`
-    hold the true figure wherever numbers lie in their bins, with the given confidence.
+    says why. Then `std_error` is what chance alone leaves open; the estimate may be off by many times as much, so that it is not
+    shown (`error` is None). `note` also tells when a value that the query names does not occur. `value` lies within what the
+    release makes certain; `raw` is the estimate before that, where the form has an unbiased one (randomized): it may be
+    negative, and the raw estimates of a GROUP BY's cells add up as well. Where numbers were binned, `value` is that of the bins'
+    middles, and `low` and `high` hold the true figure wherever numbers lie in their bins.
     """
 
     value: float
@@ -61,7 +62,18 @@ class Estimate(Framed):
     raw: float | None = None
     native: Native = field(default="pyarrow", compare=False)
     measure: str = "count"
-    edges: tuple[float, float] | None = None
+
+    @property
+    def error(self) -> float | None:
+        """The standard error as it is shown: None beside no interval, and beside what is only certain, where it misleads."""
+        if self.low is None or self.high is None or (self.confidence == 1.0 and self.low < self.high):
+            return None
+        return self.std_error
+
+    @property
+    def error_text(self) -> str:
+        """The standard error as text; "" where it is not shown."""
+        return "" if self.error is None else self.written(self.error, ",")
 
     def written(self, number: float, group: str = "") -> str:
         """Return a figure of this estimate as text: counts with one decimal, others with as many as they need."""
@@ -71,29 +83,23 @@ class Estimate(Framed):
     def __repr__(self) -> str:
         value, error = self.written(self.value), self.written(self.std_error)
         if self.low is None or self.high is None:
-            return f"Estimate({value}, standard error {error}, no interval)"
+            return f"Estimate({value}, no interval)"
         within = f"{self.written(self.low)} to {self.written(self.high)} with {100 * self.confidence:g} % confidence"
         return f"Estimate({value} ± {error}; {within})"
 
     def _repr_html_(self) -> str:
-        under = f"{interval_text(self)} ({100 * self.confidence:g} %). {self.edges_text} {self.note}"
+        under = f"{interval_text(self)} ({100 * self.confidence:g} %). {self.note}"
         return notebook.card(self.written(self.value, ","), under=under)
-
-    @property
-    def edges_text(self) -> str:
-        """What is said of the edges of bins; "" where there are none."""
-        if self.edges is None:
-            return ""
-        low, high = (self.written(end) for end in self.edges)
-        return f"wherever numbers lie in their bins: {low} to {high}."
 
     def columns(self) -> dict[str, float | None]:
         """Return the figures by name, as frames have them."""
-        found = {self.measure: self.value, "std_error": self.std_error, "low": self.low, "high": self.high}
-        return found if self.edges is None else {**found, "edge_low": self.edges[0], "edge_high": self.edges[1]}
+        return {self.measure: self.value, "std_error": self.error, "low": self.low, "high": self.high}
 
     def to_arrow(self) -> pa.Table:
-        """Return a table of one row: the figure under its name (count), std_error, low, high; edge_low, edge_high for bins."""
+        """Return a table of one row: the figure under its name (count), std_error, low, high.
+
+        std_error, low and high are null where there is no interval.
+        """
         return pa.table({name: pa.array([figure], pa.float64()) for name, figure in self.columns().items()})
 
     def plot(self) -> Any:
@@ -104,11 +110,11 @@ class Estimate(Framed):
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
-            text = f"{self.written(self.value)} (standard error {self.written(self.std_error)}, no interval)"
+            text = f"{self.written(self.value)} (no interval)"
         else:
             ends = f"{self.written(self.low)} to {self.written(self.high)}"
             text = f"{self.written(self.value)} ({ends} with {100 * self.confidence:g} % confidence)"
-        return "; ".join(part for part in (text, self.edges_text.rstrip("."), self.note) if part)
+        return "; ".join(part for part in (text, self.note) if part)
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +164,7 @@ class GroupedAnswer(Framed):
     def _rows(self, none: str = "no interval") -> list[tuple[str, ...]]:
         rows = []
         for key, one in self.cells[:SHOWN]:
-            figures = one.written(one.value, ","), one.written(one.std_error, ","), interval_text(one, none)
+            figures = one.written(one.value, ","), one.error_text, interval_text(one, none)
             rows.append((*cell_texts(self.columns, key), *figures))
         return rows
 
@@ -175,10 +181,8 @@ class GroupedAnswer(Framed):
             for name, kind in zip(self.columns, self.types, strict=True)
         }
         figures = [estimate.columns() for _, estimate in self.cells]
-        for name in figures[0] if figures else self.total.columns():
-            free = name
-            while free in data:
-                free += "_"
+        listed = figures[0] if figures else self.total.columns()
+        for name, free in zip(listed, free_names(self.columns, listed), strict=True):
             data[free] = pa.array([one[name] for one in figures], pa.float64())
         return pa.table(data)
 
@@ -214,10 +218,22 @@ class SeveralAnswers(Framed):
         for name, answer in self:
             found = answer.to_arrow()
             keys = () if isinstance(answer, Estimate) else answer.columns
-            for place, column in enumerate(found.column_names):
-                own = column if place < len(keys) else name if place == len(keys) else f"{name}_{column}"
-                data[own] = found.column(place)
+            data |= {key: found.column(place) for place, key in enumerate(keys)}
+            # Alone an answer may have put underscores behind its figures; behind the name of this one they need none.
+            figures = (figure.rstrip("_") for figure in found.column_names[len(keys) + 1 :])
+            own = free_names(tuple(data), [name, *(f"{name}_{figure}" for figure in figures)])
+            data |= {free: found.column(place) for place, free in enumerate(own, len(keys))}
         return pa.table(data)
+
+
+def free_names(taken: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """Return the names wanted, each with as many underscores behind it as it takes to be no name that is taken."""
+    names: list[str] = []
+    for name in wanted:
+        while name in taken or name in names:
+            name += "_"
+        names.append(name)
+    return names
 
 
 def interval_text(estimate: Estimate, none: str = "no interval") -> str:

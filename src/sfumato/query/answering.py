@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from sfumato.query.answer import Estimate, Estimator, GroupedAnswer
-from sfumato.query.engine import Engine, Guess, Question
+from sfumato.query.engine import CountEngine, CountEstimate, Question
 from sfumato.query.group_by import find_columns, narrow, reconcile
 from sfumato.query.language.compile import Compiled, compile_condition
 from sfumato.query.language.predicate import Query
 from sfumato.table.frames import Native
 
 
-def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Estimate | GroupedAnswer:
+def answer(
+    engine: CountEngine, asked: Query, estimator: Estimator, confidence: float, native: Native
+) -> Estimate | GroupedAnswer:
     """Return the estimated count: an `Estimate`, or a `GroupedAnswer` for a GROUP BY."""
     question = engine.ask(asked, estimator)
     compiled = compile_condition(asked.condition, question.vocabulary)
@@ -42,8 +44,8 @@ def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float
 class _Outcome:
     """The guess for a condition, and where published values meet it only partly those for its two extremes, and why."""
 
-    middle: Guess
-    ends: tuple[Guess, Guess] | None = None
+    middle: CountEstimate
+    ends: tuple[CountEstimate, CountEstimate] | None = None
     note: str = ""
 
     def estimate(self, estimator: Estimator, confidence: float, notes: Sequence[str] = ()) -> Estimate:
@@ -57,11 +59,15 @@ class _Outcome:
             text = "; ".join([middle.no_interval, *remarks])
             return Estimate(value, error, None, None, confidence, estimator, text, middle.raw)
         bottom, top = min(low[0], value), max(high[1], value)
+        if middle.limits and not middle.certain:
+            confidence, remarks = 1.0, [middle.no_interval, *remarks]
         return Estimate(value, error, bottom, top, confidence, estimator, "; ".join(remarks), middle.raw)
 
 
-def _interval(guess: Guess, confidence: float) -> tuple[float, float] | None:
+def _interval(guess: CountEstimate, confidence: float) -> tuple[float, float] | None:
     """Return the ends of an interval, inside what the release makes certain; None where none would be honest."""
+    if guess.limits:
+        return guess.least, guess.most
     if guess.no_interval and not guess.certain:
         return None
     times = 0.0 if guess.certain else NormalDist().inv_cdf(0.5 + confidence / 2)
@@ -72,7 +78,7 @@ def _interval(guess: Guess, confidence: float) -> tuple[float, float] | None:
 _FACTOR = 2.0  # most that an interval reaches up by unknown weights, in the logarithm
 
 
-def _above(guess: Guess, times: float) -> float:
+def _above(guess: CountEstimate, times: float) -> float:
     """Return how far up so many standard errors reach: what weights leave open is a factor, all else is added.
 
     Down they reach as far as if all were added: a factor never comes to 0, and some values nobody of a kind has.
@@ -102,12 +108,13 @@ def _outcome(question: Question, compiled: Compiled) -> _Outcome:
         error += weight * guess.std_error
         raw += weight * (guess.raw or 0.0)
     width = max(0.0, possible.inside - sure.inside)
-    middle = Guess(
+    middle = CountEstimate(
         value,
         math.hypot(error, width / math.sqrt(12)),
         sure.least,
         possible.most,
         sure.no_interval or possible.no_interval,
         None if sure.raw is None else raw,
+        limits=sure.limits,
     )
     return _Outcome(middle, (sure, possible), partly.note)

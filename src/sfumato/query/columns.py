@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models import classes
+from sfumato.query.models.spread import GroupValues
 from sfumato.query.models.units import SetColumn
 from sfumato.query.ranges import BoxesEngine
 from sfumato.release.columns import ColumnsRelease
@@ -36,8 +37,8 @@ def columns_engine(release: ColumnsRelease) -> BoxesEngine:
     return BoxesEngine(
         tuple(SetColumn(words, start, codes) for words, start, codes in columns),
         vocabulary,
-        classes.Shown(release.sizes, release.st_start, release.st_value, release.st_count),
+        GroupValues(release.sizes, release.st_start, release.st_value, release.st_count),
         release.sizes,
         NO_INTERVAL,
-        joint=release.manifest.basis != "paper" and len(release.sizes) >= classes.FEWEST_GROUPS,
+        joint=not release.manifest.rests_on.as_published and len(release.sizes) >= classes.FEWEST_GROUPS,
     )

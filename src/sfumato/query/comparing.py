@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sfumato import notebook
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimate, Estimator, interval_text
-from sfumato.query.count import choose_estimator, engine_for, require_confidence
-from sfumato.query.engine import one_thread
+from sfumato.query.count import choose_estimator, engine_for, having, require_confidence
+from sfumato.query.engine import CountEngine, one_thread
 from sfumato.query.figures import Asking, Figure
+from sfumato.query.held import as_one_event, plain
 from sfumato.query.language.predicate import COUNT, And, Or, Query
 from sfumato.query.language.sql import parse_sql
 from sfumato.query.measuring import Teller
@@ -64,8 +66,7 @@ def compare(
     elif second.select == (COUNT,):
         second = replace(second, select=first.select)
     asked = [_checked(one) for one in (first, second)]
-    named = tuple(figure for one in asked for figure in one.select)
-    engine = engine_for(release, Query(Or(tuple(one.condition for one in asked)), select=named))
+    engine, asked, why = _engine(release, asked)
     chosen = choose_estimator(engine, estimator, release.form)
     conditions = [one.condition for one in asked] + [
         figure.condition for one in asked for figure in one.select if figure.condition is not None
@@ -83,7 +84,20 @@ def compare(
             found.append(figure)
         teller = Teller(question, chosen, confidence, release.native, name)
         mine, other = (teller.estimate(figure) for figure in found)
-        return Comparison(mine, other, _difference(teller, *found), _ratio(teller, *found))
+        made = Comparison(mine, other, replace(teller.estimate(_gap(*found)), measure="difference"), _ratio(teller, *found))
+    if not why:
+        return made
+    ratio = None if made.ratio is None else plain(made.ratio, why)
+    return Comparison(plain(made.a, why), plain(made.b, why), plain(made.difference, why), ratio)
+
+
+def _engine(release: Any, asked: list[Query]) -> tuple[CountEngine, list[Query], str]:
+    """Return the engine for both questions, the questions as it takes them, and why there is no interval, if so."""
+    if release.manifest.bundled:
+        one = as_one_event(release, asked, having(release))
+        return one.engine, list(one.asked), one.no_interval
+    named = tuple(figure for one in asked for figure in one.select)
+    return engine_for(release, Query(Or(tuple(one.condition for one in asked)), select=named)), asked, ""
 
 
 def _of(asked: Query, figure: Query) -> Query:
@@ -98,17 +112,30 @@ def _checked(asked: Query) -> Query:
     return asked
 
 
-def _difference(teller: Teller, a: Figure, b: Figure) -> Estimate:
+def _gap(a: Figure, b: Figure) -> Figure:
+    """Return by how much a is larger than b; by the ends of bins it is least where a is least and b largest."""
     terms = merged([*a.linear, *(replace(term, times=-term.times) for term in b.linear)])
     bounds = (a.least - b.most, a.most - b.least)
     reason, note = a.no_interval or b.no_interval, "; ".join(dict.fromkeys(filter(None, (a.note, b.note))))
-    return replace(teller.estimate(Figure(a.value - b.value, terms, *bounds, reason, note)), measure="difference")
+    ends = None
+    if a.ends is not None or b.ends is not None:
+        mine, other = a.ends or (a, a), b.ends or (b, b)
+        ends = _gap(mine[0], other[1]), _gap(mine[1], other[0])
+    return Figure(a.value - b.value, terms, *bounds, reason, note, ends)
 
 
 def _ratio(teller: Teller, a: Figure, b: Figure) -> Estimate | None:
-    """Return a ÷ b; its interval is symmetric in the logarithm."""
+    """Return a ÷ b; its interval is symmetric in the logarithm, and reaches as far as the ends of bins let it."""
     if a.value <= 0 or b.value <= 0:
         return None
+    if (a.ends is not None or b.ends is not None) and not (a.no_interval or b.no_interval):
+        mine, other = a.ends or (a, a), b.ends or (b, b)
+        middle = _ratio(teller, replace(a, ends=None), replace(b, ends=None))
+        least, largest = _ratio(teller, mine[0], other[1]), _ratio(teller, mine[1], other[0])
+        if middle is None or least is None or largest is None:
+            return None
+        error = math.hypot(middle.std_error, (largest.value - least.value) / math.sqrt(12))
+        return replace(middle, std_error=error, low=least.low, high=largest.high)
     terms = merged(
         [
             *(replace(term, times=term.times / a.value) for term in a.linear),
@@ -117,7 +144,7 @@ def _ratio(teller: Teller, a: Figure, b: Figure) -> Estimate | None:
     )
     total = teller.question.add(terms)
     error, value = math.sqrt(max(0.0, total.variance)), a.value / b.value
-    reason = a.no_interval or b.no_interval or (total.no_interval if error else "")
+    reason = a.no_interval or b.no_interval or (total.note if error else "")
     ends = (None, None) if reason else (value * math.exp(-teller.reach * error), value * math.exp(teller.reach * error))
     made = teller.estimate(Figure(value, [], 0.0, math.inf, reason))
     return replace(made, std_error=value * error, low=ends[0], high=ends[1], measure="ratio")

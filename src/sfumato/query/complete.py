@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers, Small
 from sfumato.errors import QueryError
-from sfumato.query.buckets import TELLING, BucketsEngine
-from sfumato.query.count import engine_of
+from sfumato.query.answer import free_names
+from sfumato.query.bands import OpenBandWarning, open_bands, with_middles
+from sfumato.query.buckets import BucketsEngine
+from sfumato.query.bundled import BundledSecret, Drawn, long, wide
+from sfumato.query.count import engine_of, having
 from sfumato.query.engine import one_thread
+from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.placing import draw_values, person_chances
-from sfumato.query.models.records import Records, learnable
+from sfumato.query.models.records import RecordModel, learnable
 from sfumato.query.models.softmax import MAX_VALUES
-from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import parts_of
+from sfumato.randomness import Randomness, coins_of, randomness
 from sfumato.release.base import Release
 from sfumato.release.coding import sensitive_columns
 from sfumato.table.frames import Native, to_native
@@ -35,7 +39,6 @@ if TYPE_CHECKING:
 
 MOST_TABLES = 1_000
 
-
 _WHY_NOT = {
     "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
     "columns": "it does not show which quasi values are one person's",
@@ -45,20 +48,20 @@ _WHY_NOT = {
 """Why releases of other forms have no completed tables."""
 
 
-class FewBoxesWarning(UserWarning):
-    """A release of few boxes: what is completed from it is mostly prior."""
+Shape = Literal["wide", "long"]
+"""How a completed table shows people with several values: a row a person, or a row for each value that somebody has."""
 
 
 class UnlinkedWarning(UserWarning):
-    """Secrets that are protected each by itself, in one completed table: their link with one another is not in it."""
+    """Secrets that are protected each by itself, or several values of a person: their link with one another is not in a table."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Secret:
+class _Attribute:
     """The release of one sensitive attribute, and what all its boxes teach about their inside, or all its records."""
 
     release: BucketsRelease | RandomizedRelease
-    model: Inside | Records
+    model: Inside | RecordModel
 
     @property
     def rows(self) -> int:
@@ -68,8 +71,8 @@ class _Secret:
     @property
     def order(self) -> Integers:
         """The published rows in the order of the model."""
-        bucket = getattr(self.release, "bucket", None)
-        return np.arange(self.rows) if bucket is None else np.argsort(bucket, kind="stable").astype(np.int64)
+        group = getattr(self.release, "group", None)
+        return np.arange(self.rows) if group is None else np.argsort(group, kind="stable").astype(np.int64)
 
     def chances(self) -> dict[str, pa.Array]:
         """Return one column of probabilities a sensitive value."""
@@ -92,58 +95,107 @@ class _Secret:
 class Completion:
     """A release whose people can be given probabilities and values; several secrets that are protected each by itself, each."""
 
-    secrets: tuple[_Secret, ...]
+    secrets: tuple[_Attribute, ...]
+    bundles: tuple[BundledSecret, ...] = ()
+    """The secrets in place of `secrets`, where people may have several values of them."""
 
     @classmethod
     def of(cls, release: Release) -> Completion:
         """Return what completes a release; `QueryError` where nothing that is right is known."""
-        parts = parts_of(getattr(release, "one_by_one", lambda: release)())  # every person gets a value of her own
-        if release.form == "randomized":
-            return cls(tuple(_Secret(part, _recorded(part)) for part in parts))
+        whole: Any = getattr(release, "one_by_one", lambda: release)()  # every person gets values of her own
+        if release.manifest.bundled:
+            _require_form(release, bool(getattr(release, "quasi", ())))
+            return cls((), BundledSecret.of(whole, having(whole)))
+        parts: tuple[Any, ...] = whole.each
+        if release.shown_as.by_coin:
+            return cls(tuple(_Attribute(part, _recorded(part)) for part in parts))
         engines = [_boxed(part) for part in parts]
-        boxes = engines[0].index.buckets
-        if boxes < TELLING:
-            warnings.warn(
-                f"this release has {boxes} boxes; below {TELLING} they tell little about their inside, and "
-                "what is completed is mostly prior",
-                FewBoxesWarning,
-                stacklevel=4,
-            )
         with one_thread():
-            return cls(tuple(_Secret(part, engine.inside) for part, engine in zip(parts, engines, strict=True)))
+            return cls(tuple(_Attribute(part, engine.inside) for part, engine in zip(parts, engines, strict=True)))
 
     @property
     def rows(self) -> int:
         """Number of published people."""
-        return self.secrets[0].rows
+        return self._each[0].rows
+
+    @property
+    def _each(self) -> tuple[_Attribute | BundledSecret, ...]:
+        return self.bundles or self.secrets
 
     @property
     def names(self) -> tuple[str, ...]:
         """The sensitive columns."""
-        return tuple(name for one in self.secrets for name in one.release.domain.names)
+        return tuple(name for one in self._each for name in one.release.domain.names)
+
+    @cached_property
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        """The words of each secret's release."""
+        releases = [one.release for one in self._each]
+        return tuple(Vocabulary.of(one.quasi, one.domain, declared_in(one.manifest.schema)) for one in releases)
 
     def quasi(self) -> dict[str, pa.Array]:
-        """Return the quasi columns, decoded."""
-        return {column.name: column.arrow() for column in self.secrets[0].release.quasi}
+        """Return the quasi columns, decoded; bands of numbers as their middles, with their edges."""
+        return dict(self._quasi)
+
+    @cached_property
+    def _quasi(self) -> dict[str, pa.Array]:
+        shown = {column.name: column.arrow() for column in self._each[0].release.quasi}
+        return with_middles(shown, self.vocabularies[0], (*shown, *self.names))
 
     def probabilities(self) -> pa.Table:
         """Return the quasi columns and one column a sensitive value, a row for every published one."""
-        return pa.table({**self.quasi(), **{name: found for one in self.secrets for name, found in one.chances().items()}})
+        return pa.table({**self.quasi(), **{name: found for one in self._each for name, found in one.chances().items()}})
 
     def values(self, random: Randomness) -> dict[str, pa.Array]:
-        """Return the sensitive columns with a value drawn for every row: several secrets each by its own coins."""
-        if len(self.secrets) == 1:
-            return sensitive_columns(self.secrets[0].release.domain, self.secrets[0].draw(random))
-        drawn = [sensitive_columns(one.release.domain, one.draw(random.spawn(k))) for k, one in enumerate(self.secrets)]
-        return {name: column for one in drawn for name, column in one.items()}
+        """Return the sensitive columns with a value drawn for every row, or a list of values: secrets each by its own coins."""
+        if self.bundles:
+            return {name: drawn.lists() for name, drawn in zip(self.names, self._bundles(random), strict=True)}
+        alone = len(self.secrets) == 1
+        found, taken = dict[str, pa.Array](), tuple(self.quasi())
+        for k, (one, words) in enumerate(zip(self.secrets, self.vocabularies, strict=True)):
+            drawn = sensitive_columns(one.release.domain, one.draw(random if alone else random.spawn(k)))
+            found |= with_middles(drawn, words, (*taken, *self.names, *found))
+        return found
 
-    def table(self, random: Randomness) -> pa.Table:
-        """Return one completed table: quasi and sensitive columns."""
-        return pa.table({**self.quasi(), **self.values(random)})
+    def _bundles(self, random: Randomness) -> list[Drawn]:
+        """Return what everybody has of each secret, drawn by its own coins."""
+        alone = len(self.bundles) == 1
+        with one_thread():
+            return [one.draw(random if alone else random.spawn(k)) for k, one in enumerate(self.bundles)]
+
+    def table(self, random: Randomness, shape: Shape | None = None) -> pa.Table:
+        """Return one completed table: quasi and sensitive columns; a row a person, or `long` a row for each value of hers."""
+        if not self.bundles:
+            if shape is not None:
+                raise QueryError(
+                    "shape: everybody has one value of each secret here, and a completed table has a row for each person",
+                    hint="leave it out",
+                )
+            return pa.table({**self.quasi(), **self.values(random)})
+        if shape not in (None, "wide", "long"):
+            raise QueryError(f"shape: expected wide or long, got {shape!r}")
+        drawn, quasi = self._bundles(random), self.quasi()
+        if shape == "long":
+            return long(quasi, free_names((*quasi, *self.names), ("person",))[0], drawn)
+        return pa.table({**quasi, **{name: column for one in drawn for name, column in wide(one).items()}})
 
     def tell(self) -> None:
-        """Warn that a completed table does not show how several secrets go together."""
-        if len(self.secrets) > 1:
+        """Warn that a completed table does not show how several secrets go together, and what stands for bands without an end."""
+        said = dict.fromkeys(line for words in self.vocabularies for line in open_bands(words))
+        if said:
+            warnings.warn(
+                f"bands without an end stand as their edge and half of the usual width, a convention ({'; '.join(said)})",
+                OpenBandWarning,
+                stacklevel=3,
+            )
+        if self.bundles:
+            warnings.warn(
+                "which values one person has together is not published: they are drawn independently of one another, so that a "
+                "completed table shows too little of a link between them",
+                UnlinkedWarning,
+                stacklevel=3,
+            )
+        elif len(self.secrets) > 1:
             listed = f"{', '.join(self.names[:-1])} and {self.names[-1]}"
             warnings.warn(
                 f"how {listed} go together is not published: they are drawn independently inside "
@@ -158,13 +210,21 @@ def probabilities(release: Release, kind: Native | None = None) -> Any:
     return to_native(Completion.of(release).probabilities(), kind or release.native)
 
 
-def impute(release: Release, m: int, *, random: Randomness | int | None = None, kind: Native | None = None) -> list[Any]:
+def impute(
+    release: Release,
+    m: int,
+    *,
+    seed: int | None = None,
+    random: Randomness | int | None = None,
+    kind: Native | None = None,
+    shape: Shape | None = None,
+) -> list[Any]:
     """Return m completed tables; see `Release.impute`."""
-    source = randomness(random)
+    source = randomness(coins_of(seed, random))
     count = tables_wanted(m)
     completion = Completion.of(release)
     completion.tell()
-    return [to_native(completion.table(source.spawn(number)), kind or release.native) for number in range(count)]
+    return [to_native(completion.table(source.spawn(number), shape), kind or release.native) for number in range(count)]
 
 
 def tables_wanted(m: int, name: str = "m") -> int:
@@ -180,33 +240,39 @@ def probability_names(release: BucketsRelease | RandomizedRelease) -> list[str]:
     return [f"{named} = {label}" for label in release.labels]
 
 
-def _recorded(release: Release) -> Records:
+def _recorded(release: Release) -> RecordModel:
     engine: Any = engine_of(release)
     why = ""
-    if engine.no_likelihood or not learnable(engine.columns, engine.rates, engine.table.rows):
+    if engine.no_likelihood or not learnable(engine):
         why = engine.no_likelihood or "it is too large for a likelihood of all columns"
-    elif engine.rates.vague:
+    elif engine.rates.too_noisy:
         why = "it tells too little of how many people have each value"
     if why:
         raise QueryError(f"this release cannot be completed: {why}", hint="counts are answered from every release")
     with one_thread():
-        found: Records = engine.records
+        found: RecordModel = engine.records
         return found
 
 
-def _boxed(release: Release) -> BucketsEngine:
-    engine = engine_of(release)
-    if release.form in _WHY_NOT or not isinstance(engine, BucketsEngine):
+def _require_form(release: Release, known: bool) -> None:
+    """Raise for forms that show no people to complete, and those whose model is not known."""
+    if release.form in _WHY_NOT or not known:
         why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
             f"a release of the form {release.form!r} cannot be completed: {why}",
             hint="boxes, noisy ones, near groups and randomized records can be completed; counts are answered from every release",
         )
+
+
+def _boxed(release: Release) -> BucketsEngine:
+    engine = engine_of(release)
+    _require_form(release, isinstance(engine, BucketsEngine))
+    assert isinstance(engine, BucketsEngine)
     values = engine.index.values
-    if not engine.no_likelihood and engine.misses is not None and values <= MAX_VALUES:
+    if not engine.no_likelihood and engine.model_error is not None and values <= MAX_VALUES:
         return engine
     if values > MAX_VALUES:
         why = f"it has {values:,} sensitive values, and a model of the inside of boxes is learned for at most {MAX_VALUES}"
     else:
-        why = engine.no_likelihood or "its buckets are not boxes of near people"
+        why = engine.no_likelihood or "its groups are not boxes of near people"
     raise QueryError(f"this release cannot be completed: {why}", hint="counts are answered from every release: release.count(…)")

@@ -8,28 +8,30 @@ import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from sfumato.errors import QueryError
 from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
-from sfumato.query.apart import ApartEngine
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
-from sfumato.query.engine import SHELF, Engine, one_thread
+from sfumato.query.engine import MODEL_CACHE, CountEngine, one_thread
+from sfumato.query.having import Having, having_of
+from sfumato.query.held import answer_held, refuse_held
 from sfumato.query.language.predicate import COUNT, Query
 from sfumato.query.language.sql import parse_sql
+from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.measuring import measure
+from sfumato.query.model_cache import ModelCache
 from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
-from sfumato.query.shelf import Shelf
+from sfumato.query.several import SecretsEngine
 from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
-from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 
-ENGINES: dict[str, Callable[[Any], Engine]] = {
+ENGINES: dict[str, Callable[[Any], CountEngine]] = {
     "buckets": lambda release: (NoisyEngine if release.noisy else BucketsEngine).of(release),
     "columns": columns_engine,
     "randomized": RandomizedEngine.of,
@@ -39,8 +41,8 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
 }
 """What makes the engine of a release, by its form."""
 
-_shelves: weakref.WeakKeyDictionary[Release, Shelf] = weakref.WeakKeyDictionary()
-_engines: weakref.WeakKeyDictionary[Release, Engine] = weakref.WeakKeyDictionary()
+_caches: weakref.WeakKeyDictionary[Release, ModelCache] = weakref.WeakKeyDictionary()
+_engines: weakref.WeakKeyDictionary[Release, CountEngine] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -56,7 +58,26 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
     require_confidence(confidence)
-    engine = engine_for(release, asked)
+    if release.manifest.bundled:
+        return count_held(release, asked, estimator, confidence)
+    return _answered(engine_for(release, asked), release, asked, estimator, confidence)
+
+
+def count_held(release: Any, asked: Query, estimator: Estimator | None, confidence: float) -> Answer:
+    """Return the same where people may have several values of a secret: a condition on one is that somebody has a value of it."""
+
+    def ask(engine: CountEngine, one: Query) -> Answer:
+        return _answered(engine, release, one, estimator, confidence)
+
+    return answer_held(release, asked, ask, having(release))
+
+
+def having(release: Any) -> Having:
+    """Return the engines of a release of people who may have several values."""
+    return having_of(release, _caches.get(release))
+
+
+def _answered(engine: CountEngine, release: Release, asked: Query, estimator: Estimator | None, confidence: float) -> Answer:
     chosen = choose_estimator(engine, estimator, release.form)
     if asked.select == (COUNT,) and asked.having is None and not asked.order_by and asked.limit is None:
         return answer(engine, asked, chosen, confidence, release.native)
@@ -88,40 +109,51 @@ def count_many(
         return list(pool.map(lambda query: count(release, query, estimator=estimator, confidence=confidence), listed))
 
 
-def engine_of(release: Release) -> Engine:
+def engine_of(release: Release) -> CountEngine:
     """Return the engine of a release, made on first use and kept as long as the release."""
+    refuse_held(release)
     with _lock:
         return _engine(release)
 
 
-def _engine(release: Release) -> Engine:
-    """Return the engine of a release; of one that protects each column by itself, with the engines of its parts."""
+def words_of(release: Release) -> Vocabulary:
+    """Return the columns of a release and their values, as questions name them."""
+    if not release.manifest.bundled:
+        return engine_of(release).vocabulary
+    quasi = having(release).engine(())[0].vocabulary.quasi
+    parts = [Vocabulary.of((), part.domain, declared_in(part.manifest.schema)) for part in cast("Any", release).each]
+    every = tuple(one.parts[0] for one in parts), tuple(one.part_codes[0] for one in parts)
+    return Vocabulary(quasi, *every, declared_in(release.manifest.schema))
+
+
+def _engine(release: Release) -> CountEngine:
+    """Return the engine of a release; of several secrets with the engine of each."""
     engine = _engines.get(release)
     if engine is None:
         if release.form not in ENGINES:
             raise QueryError(f"no estimator is known for the form {release.form!r}")
-        engine = ApartEngine.of(release, _engine) if release.manifest.apart else ENGINES[release.form](release)
+        engine = SecretsEngine.of(release, _engine) if len(release.each) > 1 else ENGINES[release.form](release)
         _engines[release] = engine
-        engine.__dict__[SHELF] = _shelves.get(release)
+        engine.__dict__[MODEL_CACHE] = _caches.get(release)
     return engine
 
 
-def engine_for(release: Release, asked: Query) -> Engine:
+def engine_for(release: Release, asked: Query) -> CountEngine:
     """Return the engine for one question: where each sensitive column is protected by itself, that of the column it names."""
     engine = engine_of(release)
-    return engine.asked(asked) if isinstance(engine, ApartEngine) else engine
+    return engine.asked(asked) if isinstance(engine, SecretsEngine) else engine
 
 
-def remember(release: Release, shelf: Shelf | None) -> None:
-    """Let what this release teaches be kept on a shelf, and be taken from it, from its first question on."""
-    if shelf is not None:
+def remember(release: Release, cache: ModelCache | None) -> None:
+    """Let what this release teaches be kept in a cache, and be taken from it, from its first question on."""
+    if cache is not None:
         with _lock:
-            _shelves[release] = shelf
-            for place, part in enumerate(parts_of(release) if release.manifest.apart else ()):
-                _shelves[part] = replace(shelf, secret=place)
+            _caches[release] = cache
+            for place, part in enumerate(release.each if len(release.each) > 1 else ()):
+                _caches[part] = replace(cache, secret=place)
 
 
-def choose_estimator(engine: Engine, estimator: Estimator | None, form: str) -> Estimator:
+def choose_estimator(engine: CountEngine, estimator: Estimator | None, form: str) -> Estimator:
     """Return the estimator to use: the one asked for if it can be, else the default for this release."""
     if estimator is None:
         return "paper" if engine.no_likelihood else "likelihood"

@@ -1,12 +1,13 @@
 """Two columns against each other: counts, lift, and a test whether they are associated.
 
-**The test** asks whether two columns could be independent in the population that the people were drawn from. X² = Σ (count −
-expected)²/expected over the cells, with the estimated counts. Were the columns independent, its mean would be at most f + e: f
-= (rows − 1)·(columns − 1) for the luck of who was drawn, and e = Σ std_error²/expected for what the release leaves open. How the
-errors of cells go together is not known. But of all sums of squares of normal errors with the same mean, that of a single one
-reaches far the most easily (Székely and Bakirov, Extremal probabilities for Gaussian quadratic forms, 2003: true wherever it does
-so in less than 21 %). So p = P(χ²₁ > X²/(f + e)): a false alarm at level α happens with at most that probability as far as
-standard errors are right, for α up to .2. The price is that faint associations in large tables are not found.
+**The test** asks whether two columns could be independent in the population that the people were drawn from. It looks at what
+groups show for certain, not at the estimates of cells: see `sfumato.query.independence`. Where a form shows no groups, or a
+condition cuts through them, only the estimates are left. Were the columns independent, the mean of their X² would be at most f
++ e: f = (rows − 1)·(columns − 1) for the luck of who was drawn, and e = Σ std_error²/expected for what the release leaves open.
+How the errors of cells go together is not known. But of all sums of squares of normal errors with the same mean, that of a
+single one reaches far the most easily (Székely and Bakirov, Extremal probabilities for Gaussian quadratic forms, 2003: true
+wherever it does so in less than 21 %). So p = P(χ²₁ > X²/(f + e)): false alarms are rarer than that as far as standard errors are
+right, for levels up to .2, and most links are not found: such a test finds one, or the release cannot decide.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.errors import QueryError
-from sfumato.query.answer import Estimate, Estimator, Framed, GroupedAnswer, text_table
-from sfumato.query.count import count
+from sfumato.query.answer import Estimate, Estimator, Framed, GroupedAnswer, free_names, text_table
+from sfumato.query.count import count, engine_for, having
+from sfumato.query.independence import AssociationTest, Grouped, ShowsGroups, judge_cells, judge_groups
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.sql import parse_sql
 from sfumato.release.base import Release
@@ -34,24 +36,8 @@ SHOWN = 20
 
 _LEGEND = "count ×lift; * where the interval of the lift leaves 1 out"
 _ROUNDS = 50
+LOOSE = "what is known of single cells allows both"
 _TELLING = 0.5  # at least this part of the cells must have an interval for a test
-
-
-@dataclass(frozen=True)
-class AssociationTest:
-    """Whether two columns could be independent in the population: X², its mean if they were, and p; or why it is not known."""
-
-    statistic: float
-    mean: float
-    p: float | None
-    note: str = ""
-
-    def __str__(self) -> str:
-        if self.p is None:
-            return f"no test of association: {self.note}"
-        p = "p > 0.2" if self.p > 0.2 else "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
-        verdict = "associated" if self.p < 0.05 else "no association seen"
-        return f"{verdict}: X² = {self.statistic:,.1f} where independence gives at most {self.mean:,.1f} on average ({p})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,12 +93,12 @@ class Crosstab(Framed):
 
     def to_arrow(self) -> pa.Table:
         """Return a table of one row a cell: both columns, count, std_error, low, high, expected, lift, lift_low, lift_high."""
-        found: dict[str, list[Any]] = {name: [] for name in (*self.names, *_FIGURES)}
+        found: dict[str, list[Any]] = {name: [] for name in (*self.names, *free_names(self.names, _FIGURES))}
         for i, row in enumerate(self.rows):
             for j, column in enumerate(self.columns):
                 one, lift = self.counts[i][j], self.lift[i][j]
                 ends = (None, None, None) if lift is None else (lift.value, lift.low, lift.high)
-                values = (row, column, one.value, one.std_error, one.low, one.high, self.expected[i][j], *ends)
+                values = (row, column, one.value, one.error, one.low, one.high, self.expected[i][j], *ends)
                 for name, value in zip(found, values, strict=True):
                     found[name].append(value)
         kinds = [pa.string()] * 2 + [pa.float64()] * len(_FIGURES)
@@ -155,29 +141,36 @@ def crosstab(
         assert isinstance(found, GroupedAnswer)
         return found
 
+    overlapping = [name for name in (a, b) if release.manifest.bundled and name in release.secrets]
     both, sides = ask(a, b), [ask(a), ask(b)]
     margins = [{key[name]: one for key, one in side if one.value > 0} for name, side in zip((a, b), sides, strict=True)]
     cells = {(key[a], key[b]): one for key, one in both}
     people = both.total.value
     nobody = Estimate(0.0, 0.0, 0.0, 0.0, confidence, both.total.estimator)
     counts, expected, lifts = [], [], []
-    fitted = _fitted([[cells.get((row, column), nobody) for column in margins[1]] for row in margins[0]], margins)
+    # A person is in the row of each of her values: over these, cells add up to more than the people of the other column's value.
+    axes = [axis for axis, name in ((1, b), (0, a)) if name not in overlapping]
+    fitted = _fitted([[cells.get((row, column), nobody) for column in margins[1]] for row in margins[0]], margins, axes)
     for of_row, found in zip(margins[0].values(), fitted, strict=True):
         own = list(zip(found, margins[1].values(), strict=True))
         counts.append(tuple(one for one, _ in own))
         expected.append(tuple(of_row.value * of_column.value / people for _, of_column in own))
         lifts.append(tuple(_lift(one, of_row, of_column, people) for one, of_column in own))
     texts = [tuple(MISSING if value is None else as_text(value) for value in margin) for margin in margins]
-    test = _test(np.array(expected), counts)
+    if overlapping:
+        test = _test_of_each(release, asked, *(name for name in (a, b) if name not in overlapping), secret=overlapping[0])
+    else:
+        test = _test(release, both, Query(asked.condition, (a, b), asked.terms), np.array(expected), counts)
     return Crosstab((a, b), texts[0], texts[1], tuple(counts), tuple(expected), tuple(lifts), test, release.native)
 
 
-def _fitted(cells: list[list[Estimate]], margins: list[dict[Any, Estimate]]) -> list[list[Estimate]]:
-    """Return the counts scaled until rows and columns add up to their margins, which the release tells better."""
+def _fitted(cells: list[list[Estimate]], margins: list[dict[Any, Estimate]], axes: list[int]) -> list[list[Estimate]]:
+    """Return the counts scaled until sums along these axes are their margins, which the release tells better."""
     values = np.array([[one.value for one in row] for row in cells])
     goals = [np.array([one.value for one in margin.values()]) for margin in margins]
     for _ in range(_ROUNDS if values.size else 0):
-        for axis, goal in ((1, goals[0]), (0, goals[1])):
+        for axis in axes:
+            goal = goals[1 - axis]
             total = values.sum(axis=axis)
             part = np.divide(goal, total, out=np.ones_like(goal), where=total > 0)
             values = values * (part[:, None] if axis == 1 else part)
@@ -205,13 +198,57 @@ def _lift(one: Estimate, row: Estimate, column: Estimate, people: float) -> Esti
     return replace(one, value=value, std_error=error, low=low, high=high, raw=None, measure="lift")
 
 
-def _test(expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
+def _test(
+    release: Release, both: GroupedAnswer, asked: Query, expected: Any, counts: list[tuple[Estimate, ...]]
+) -> AssociationTest:
     """Return the test of association; see above."""
+    found = np.array([[one.value for one in row] for row in counts])
+    if all(one.std_error == 0.0 for _, one in both):
+        return judge_cells(found)
+    shown = between_groups(release, *asked.group_by) if asked.condition == Query().condition else None
+    return _by_cells(found, expected, counts) if shown is None else shown
+
+
+def _test_of_each(release: Any, asked: Query, name: str, *, secret: str) -> AssociationTest:
+    """Return the clearest of the tests of each value, having it or not, with as many times its p as there are values.
+
+    Holds whatever values go together (Bonferroni).
+    """
+    if asked.condition != Query().condition:
+        return AssociationTest(0.0, 0.0, None, "values overlap, and a condition cuts through what groups show")
+    known, place, found = having(release), release.secrets.index(secret), []
+    for value in range(known.secrets[place].values):
+        engine, _ = known.engine(((known.value(place, value), True),))
+        words = engine.vocabulary
+        shown = engine.shown_together(words.find(name), words.find(secret)) if isinstance(engine, ShowsGroups) else None
+        if isinstance(shown, Grouped):
+            found.append(judge_groups(shown))
+    tested = [one for one in found if one.p is not None]
+    if not tested:
+        return found[0] if found else AssociationTest(0.0, 0.0, None, "groups do not show both columns, or are no boxes")
+    clearest = min(tested, key=lambda one: (one.p, -one.statistic / max(one.mean, 1e-12)))
+    assert clearest.p is not None
+    note = f"the clearest of {len(tested)} values"
+    return replace(clearest, p=min(1.0, len(tested) * clearest.p), note=note, told=min(one.told for one in tested))
+
+
+def between_groups(release: Release, a: str, b: str) -> AssociationTest | None:
+    """Return the test of two columns by what groups show of them; None for a form that shows no such groups."""
+    engine = engine_for(release, Query(group_by=(a, b)))
+    if not isinstance(engine, ShowsGroups):
+        return None
+    shown = engine.shown_together(engine.vocabulary.find(a), engine.vocabulary.find(b))
+    if shown is None:
+        return None
+    return judge_groups(shown) if isinstance(shown, Grouped) else judge_cells(shown)
+
+
+def _by_cells(found: Any, expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
+    """Return the test from the errors of single cells."""
     from scipy.special import chdtrc
 
     if expected.size == 0 or min(expected.shape) < 2:
         return AssociationTest(0.0, 0.0, None, "one of the columns has one value only")
-    found = np.array([[one.value for one in row] for row in counts])
     error = np.array([[one.std_error for one in row] for row in counts])
     telling = np.array([[one.low is not None for one in row] for row in counts])
     statistic = float(((found - expected) ** 2 / expected).sum())
@@ -219,4 +256,4 @@ def _test(expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
     if telling.mean() < _TELLING:
         notes = dict.fromkeys(one.note for row in counts for one in row if one.low is None)
         return AssociationTest(statistic, mean, None, next(iter(notes), ""))
-    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)))
+    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)), LOOSE, told=0.0)

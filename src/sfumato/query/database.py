@@ -2,14 +2,15 @@
 
 | name | what it is |
 |---|---|
-| each published table (`qit`, `st`, …) | a view of it |
+| each published table (`qit`, `st`, …) | a view of it, bands of numbers as their lower edges |
 | `completed` | a view: every completed table one below the other, with its number `imputation` and the `weight` 1/m |
 | `completed_1` … `completed_m` | views: one completed table each |
 | `weighted_count(weight)` | a macro, for SELECT … FROM completed: the estimated number of people |
 | `count_where('condition')` | a table macro: the estimated number of people, its standard error and a 95 % interval |
 
 Several secrets that are protected each by itself are drawn independently inside groups: a count over two of them, and its
-interval, take them as that. Everything lies in the one file: the tables behind the views are in its schema `stored`.
+interval, take them as that. Completed tables have bands of numbers as their middles (`sfumato.query.bands`). Everything lies in
+the one file: the tables behind the views are in its schema `stored`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import pyarrow as pa
 from sfumato.errors import OutputError, QueryError
 from sfumato.query.complete import Completion, tables_wanted
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.atomic import move_new, workshop
+from sfumato.release.atomic import let_in, move_new, workshop
 from sfumato.release.base import Release
 from sfumato.table.extras import extra
+
+_STORED = "stored"
 
 
 def write_database(release: Release, path: str | Path, *, tables: int = 10, random: Randomness | int | None = None) -> str:
@@ -38,6 +41,8 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
         raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file")
     if not target.parent.is_dir():
         raise OutputError(f"{target.name}: the directory {str(target.parent)!r} does not exist", hint="create it first")
+    if target.stem.casefold() == _STORED:
+        raise OutputError(f"{target.name}: a file cannot have the name of the schema in it", hint="choose another name")
     count, source = tables_wanted(tables), randomness(random)
     completion: Completion | None = None
     try:
@@ -47,24 +52,31 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
         without = str(refused)
     try:
         with workshop(target) as hidden:
-            draft = hidden / target.name
-            database = duckdb.connect(str(draft))
+            draft = (hidden / target.name).absolute()  # DuckDB takes "md:x" for a place elsewhere
+            database = duckdb.connect(str(draft), config={"autoinstall_known_extensions": False})
             try:
                 _published(database, release)
                 if completion is not None:
                     _completed(database, completion, count, source)
+                database.execute("CHECKPOINT")  # closing would try it too, and say nothing where it fails
             finally:
                 database.close()
+            let_in()
             move_new(draft, target)
     except FileExistsError:
         raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file") from None
     except OSError as error:
         raise OutputError(f"{target.name}: cannot be written: {error.strerror or 'the disk refused'}") from None
+    except duckdb.Error as error:
+        # Not by its words, which quote values: DuckDB has errors of its own for a disk that is full or broken.
+        disk = isinstance(error, duckdb.OperationalError)
+        why = "the disk refused, or is full" if disk else f"DuckDB refused ({type(error).__name__})"
+        raise OutputError(f"{target.name}: cannot be written: {why}", hint="nothing was left behind") from None
     return without
 
 
 def _published(database: Any, release: Release) -> None:
-    database.execute("CREATE SCHEMA stored")
+    database.execute(f"CREATE SCHEMA {_STORED}")
     for name, table in release.tables().items():
         _store(database, name, table)
         database.execute(f"CREATE VIEW {_quoted(name)} AS SELECT * FROM stored.{_quoted(name)}")
@@ -78,9 +90,11 @@ def _completed(database: Any, completion: Completion, count: int, source: Random
     rows = completion.rows
     _store(database, "people", pa.table({person: pa.array(np.arange(rows, dtype=np.int32)), **quasi}))
     for k in range(count):
+        let_in()
         drawn = {number: pa.array(np.full(rows, k + 1, np.int32)), person: pa.array(np.arange(rows, dtype=np.int32))}
-        _store(database, "drawn", pa.table({**drawn, **completion.values(source.spawn(k))}), more=k > 0)
-    listed = ", ".join(map(_quoted, taken))
+        values = completion.values(source.spawn(k))
+        _store(database, "drawn", pa.table({**drawn, **values}), more=k > 0)
+    listed = ", ".join(map(_quoted, [*quasi, *values]))
     database.execute(
         f"CREATE VIEW completed AS SELECT {_quoted(number)}, {1 / count!r}::DOUBLE AS {_quoted(weight)}, {listed} "
         f"FROM stored.people JOIN stored.drawn USING ({_quoted(person)})"

@@ -1,8 +1,8 @@
 """What every form gives the one query engine: an index of its tables that puts a question into words and guesses counts.
 
-A form's `Engine` is made once per release (`sfumato.query.count.engine_of`), learns what it needs on first use (`learned`), and
-turns a question into a `Question`: the words that it may use, a `Guess` for any set of pieces, and the cells that its GROUP BY
-can have. All else (values that are met partly, GROUP BY, intervals) is in `sfumato.query.answering`, once for all forms.
+A form's `CountEngine` is made once per release (`sfumato.query.count.engine_of`), fits what it needs on first use (`fitted`), and
+turns a question into a `Question`: the words that it may use, a `CountEstimate` for any set of pieces, and the cells that its
+GROUP BY can have. All else (values that are met partly, GROUP BY, intervals) is in `sfumato.query.answering`, once for all forms.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from threadpoolctl import ThreadpoolController
 
 from sfumato.query.answer import Estimator
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.predicate import Query
-from sfumato.query.language.vocabulary import Vocabulary, Words
-from sfumato.query.shelf import Keeping, Shelf
+from sfumato.query.language.vocabulary import ColumnValues, Vocabulary
+from sfumato.query.model_cache import ModelCache
+from sfumato.query.models.protocol import Model, Moments
 
 if TYPE_CHECKING:
     from sfumato.query.sums import Term
 
-GroupColumns = Sequence[tuple[bool, int, Words]]
+GroupColumns = Sequence[tuple[bool, int, ColumnValues]]
 """Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
 
 Cell = tuple[int, ...]
@@ -34,7 +35,7 @@ Cell = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Guess:
+class CountEstimate:
     """An estimated count: its value and standard error, what is certain, and why no interval around it would be honest, if so.
 
     `loose` is the part of the squared standard error that a model's weights have. They are known up to a normal error in the
@@ -42,6 +43,8 @@ class Guess:
 
     `raw` is the unbiased estimate of forms that have one. Its interval then stays around `value` also where the cells of a GROUP
     BY are made to add up: the value shown is `settled`.
+
+    `limits`: beside the value, `least` and `most` are said, which are certain.
     """
 
     value: float
@@ -52,6 +55,7 @@ class Guess:
     raw: float | None = None
     settled: float | None = None
     loose: float = 0.0
+    limits: bool = False
 
     @property
     def inside(self) -> float:
@@ -64,15 +68,7 @@ class Guess:
         return self.least == self.most
 
 
-class Total(NamedTuple):
-    """An estimated sum over people: its value and variance, and why no interval around it would be honest, if so."""
-
-    value: float
-    variance: float
-    no_interval: str = ""
-
-
-def add_up(guesses: Sequence[Guess], people: int) -> Guess:
+def add_up(guesses: Sequence[CountEstimate], people: int) -> CountEstimate:
     """Return the guess for disjoint pieces together.
 
     How their errors go together is not known; adding standard errors covers the worst case.
@@ -80,7 +76,7 @@ def add_up(guesses: Sequence[Guess], people: int) -> Guess:
     if len(guesses) == 1:
         return guesses[0]
     raw = [guess.raw for guess in guesses if guess.raw is not None]
-    return Guess(
+    return CountEstimate(
         sum(guess.value for guess in guesses),
         sum(guess.std_error for guess in guesses),
         sum(guess.least for guess in guesses),
@@ -88,6 +84,7 @@ def add_up(guesses: Sequence[Guess], people: int) -> Guess:
         next((guess.no_interval for guess in guesses if guess.no_interval), ""),
         sum(raw) if raw else None,
         loose=sum(math.sqrt(guess.loose) for guess in guesses) ** 2,
+        limits=any(guess.limits for guess in guesses),
     )
 
 
@@ -98,17 +95,17 @@ class Question(Protocol):
     def vocabulary(self) -> Vocabulary:
         """The words that its conditions are understood in."""
 
-    def guess(self, pieces: Pieces, /) -> Guess:
+    def guess(self, pieces: Pieces, /) -> CountEstimate:
         """Return the estimated number of people in disjoint pieces of the question."""
 
-    def add(self, terms: Sequence[Term], /, *, value_only: bool = False) -> Total:
+    def add(self, terms: Sequence[Term], /, *, value_only: bool = False) -> Moments:
         """Return the estimated sum over people; its value alone takes less time."""
 
     def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces, ascending."""
 
 
-class Engine(Protocol):
+class CountEngine(Protocol):
     """A release of one form, laid out for many questions. It does not refer to the release, so that both can go."""
 
     @property
@@ -124,32 +121,33 @@ class Engine(Protocol):
 
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model[Any, Any])
 _lock = threading.RLock()
 
 
-SHELF = "_shelf"
-"""Under this name an engine has the shelf on which what it learns is kept between runs, if it has one."""
+MODEL_CACHE = "_model_cache"
+"""Under this name an engine has the cache in which its models are kept between runs, if it has one."""
 
 
-class learned(Generic[T]):  # noqa: N801  (used like `property`)
+class fitted(Generic[T]):  # noqa: N801  (used like `property`)
     """A property that is computed on first use, by one thread for all, and kept.
 
-    `@learned` keeps it as long as the engine; `@learns(Model)` also on the engine's shelf, where it has one: see
-    `sfumato.query.shelf`.
+    `@fitted` keeps it as long as the engine; `fits(Trend)`, a model fitted to the engine's groups, also in the engine's cache,
+    where it has one: see `sfumato.query.model_cache`.
     """
 
-    def __init__(self, learn: Callable[[Any], T], keeping: Keeping[T] | None = None) -> None:
-        self.learn, self.keeping = learn, keeping
-        self.__doc__ = learn.__doc__
+    def __init__(self, fit: Callable[[Any], T], model: type[Any] | None = None) -> None:
+        self.fit, self.model = fit, model
+        self.__doc__ = fit.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> learned[T]: ...
+    def __get__(self, instance: None, owner: type) -> fitted[T]: ...
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: object | None, owner: type) -> T | learned[T]:
+    def __get__(self, instance: object | None, owner: type) -> T | fitted[T]:
         if instance is None:
             return self
         kept = instance.__dict__
@@ -160,25 +158,25 @@ class learned(Generic[T]):  # noqa: N801  (used like `property`)
             return value
 
     def _found(self, instance: object) -> T:
-        """Return what was learned before, or learn it."""
-        shelf: Shelf | None = instance.__dict__.get(SHELF)
-        if shelf is None or self.keeping is None:
-            return self._learned(instance)
-        before = shelf.take(self.name, self.keeping, instance)
+        """Return what was fitted before, or fit it."""
+        cache: ModelCache | None = instance.__dict__.get(MODEL_CACHE)
+        if cache is None or self.model is None:
+            return self._fit(instance)
+        before: T | None = cache.take(self.name, self.model, instance)
         if before is not None:
             return before
-        made = self._learned(instance)
-        shelf.put(self.name, self.keeping, made)
-        return made
+        made: Any = self._fit(instance)
+        cache.put(self.name, made)
+        return made  # type: ignore[no-any-return]
 
-    def _learned(self, instance: object) -> T:
+    def _fit(self, instance: object) -> T:
         with one_thread():
-            return self.learn(instance)
+            return self.fit(instance)
 
 
-def learns(keeping: Any) -> Callable[[Callable[[Any], T]], learned[T]]:
-    """Return a decorator like `learned` for a property that can be kept between runs, as `keeping` says (a `Keeping`)."""
-    return lambda learn: learned(learn, keeping)
+def fits(model: type[M]) -> fitted[M]:
+    """Return the property of an engine that has this model of its groups, fitted on first use and kept between runs."""
+    return fitted(model.fit, model)
 
 
 _alone = threading.Lock()

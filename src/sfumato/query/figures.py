@@ -13,16 +13,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.engine import Question, Total
+from sfumato.query.engine import Question
 from sfumato.query.language.compile import Compiled, Piece, Pieces, compile_condition
 from sfumato.query.language.numbers import Scale, scale_of
 from sfumato.query.language.predicate import Aggregate, And, Condition
 from sfumato.query.language.vocabulary import Vocabulary
-from sfumato.query.sums import Numbers, Term, merged
+from sfumato.query.models.protocol import Moments
+from sfumato.query.sums import CodeNumbers, Term, merged
 
 FEW = "no interval: how many people this is about is hardly known"
 CUT = "no interval: the condition cuts through published values"
+BEYOND = "no interval: this is the figure of the bins' middles, and nothing says how far beyond their ends numbers of {} lie"
+MIDDLES = "the figure of the bins' middles"
+WITHIN = "its interval holds wherever numbers lie in their bins"
 _SURE = 3.0  # a denominator counts as known from so many standard errors on
 
 Narrow = Callable[[Pieces], Pieces]
@@ -31,7 +36,11 @@ Worlds = Sequence[tuple[float, Pieces]]
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """An estimated figure, the terms of its linear form, what it cannot be below or above, and why it has no interval, if so."""
+    """An estimated figure, the terms of its linear form, what it cannot be below or above, and why it has no interval, if so.
+
+    Where numbers were recoded or binned the figure is that of middles, and `ends` are the least and the largest it may be.
+    `sure` has the terms of its numerator where the denominator, beside them, is certain.
+    """
 
     value: float
     linear: list[Term]
@@ -39,6 +48,8 @@ class Figure:
     most: float = math.inf
     no_interval: str = ""
     note: str = ""
+    ends: tuple[Figure, Figure] | None = None
+    sure: tuple[list[Term], float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +87,34 @@ class Asking:
             raise QueryError(f"{what}: {aggregate.column!r} is published as ranges, which have no single numbers")
         return cls(question, aggregate, whole, None, scale_of(published, words, what), (sensitive, column))
 
-    def figure(self, narrow: Narrow | None = None, *, end: str = "middle") -> Figure | None:
-        """Return the figure of a part of the people (all without `narrow`), for the bins' middles or one of their ends.
+    def figure(self, narrow: Narrow | None = None) -> Figure | None:
+        """Return the figure of a part of the people (all without `narrow`); None where nobody is in it."""
+        found = self._at(narrow, "middle")
+        if found is None or found.no_interval or self.scale is None:
+            return found
+        used = self._used((self.whole if narrow is None else self.whole.narrowed(narrow)).pieces)
+        if (used & self.scale.beyond).any():
+            return replace(found, no_interval=BEYOND.format(self.scale.name))
+        low, high = self._at(narrow, "low"), self._at(narrow, "high")
+        if not (self.scale.low < self.scale.high)[used].any() or low is None or high is None:
+            return found
+        return replace(found, note="; ".join(filter(None, [found.note, MIDDLES])), ends=(low, high))
 
-        None where nobody is in it.
-        """
+    def _used(self, pieces: Pieces) -> Flags:
+        """Return which codes of the numbers' column some pieces may have."""
+        assert self.scale is not None
+        assert self.place is not None
+        sensitive, column = self.place
+        used = np.zeros(len(self.scale.low), bool)
+        for piece in pieces:
+            if sensitive:
+                used[self.question.vocabulary.part_codes[column][piece.values]] = True
+            else:
+                used |= piece.rows.tables.get(column, np.ones(len(used), bool))
+        return used & self.scale.known
+
+    def _at(self, narrow: Narrow | None, end: str) -> Figure | None:
+        """Return the figure for the bins' middles or one of their ends."""
         cell = self.whole if narrow is None else self.whole.narrowed(narrow)
         inside = self.inside
         if inside is not None and narrow is not None:
@@ -98,22 +132,25 @@ class Asking:
         reason = CUT if partly else ""
         value = self._mean(tops, lambda pieces: self.ratio(pieces, bottom.pieces, end).top)
         if ratio.bottom is None:
-            return Figure(value, ratio.top, no_interval=reason, note=partly.note if partly else "")
+            sure = None if partly else (ratio.top, 1.0)
+            return Figure(value, ratio.top, no_interval=reason, note=partly.note if partly else "", sure=sure)
         people = self._people(bottoms, lambda pieces: self.ratio(top.pieces, pieces, end).bottom or [])
         if people.value <= 1e-9:
             return None
         if people.variance > (people.value / _SURE) ** 2:
             reason = reason or FEW
         found = min(max(value / people.value, ratio.least), ratio.most)
-        return Figure(found, _linear(ratio, found, people.value), ratio.least, ratio.most, reason, partly.note if partly else "")
+        linear, note = _linear(ratio, found, people.value), partly.note if partly else ""
+        sure = None if partly or people.variance else (ratio.top, people.value)
+        return Figure(found, linear, ratio.least, ratio.most, reason, note, sure=sure)
 
     def _mean(self, worlds: Worlds, terms: Callable[[Pieces], list[Term]]) -> float:
         return sum(weight * self.question.add(terms(pieces), value_only=True).value for weight, pieces in worlds)
 
-    def _people(self, worlds: Worlds, terms: Callable[[Pieces], list[Term]]) -> Total:
+    def _people(self, worlds: Worlds, terms: Callable[[Pieces], list[Term]]) -> Moments:
         if len(worlds) == 1:
             return self.question.add(terms(worlds[0][1]))
-        return Total(self._mean(worlds, terms), 0.0)
+        return Moments(self._mean(worlds, terms), 0.0)
 
     def ratio(self, top: Pieces, bottom: Pieces, end: str = "middle") -> Ratio:
         """Return the aggregate of people in pieces: `top` those of the numerator."""
@@ -123,19 +160,17 @@ class Asking:
         sensitive, column = self.place
         scale = self.scale
         each = {"middle": scale.middle, "low": scale.low, "high": scale.high}[end]
-        terms, people, used = [], [], np.zeros(len(each), bool)
+        terms, people, used = [], [], self._used(top)
         for piece in top:
             if sensitive:
                 codes = self.question.vocabulary.part_codes[column]
                 values = piece.values & scale.known[codes]
-                used[codes[values]] = True
                 numbers = np.where(values, np.nan_to_num(each[codes], posinf=0.0, neginf=0.0), 0.0)
                 terms.append(Term(piece.rows, numbers))
                 people.append(Term(piece.rows, values.astype(np.float64), unit=1.0))
             else:
                 rows = piece.rows.narrowed(column, scale.known)
-                used |= rows.tables[column]
-                finite = Numbers(column, np.nan_to_num(each, posinf=0.0, neginf=0.0))
+                finite = CodeNumbers(column, np.nan_to_num(each, posinf=0.0, neginf=0.0))
                 terms.append(Term(rows, piece.values.astype(np.float64), numbers=finite))
                 people.append(Term(rows, piece.values.astype(np.float64), unit=1.0))
         scale.require_ends(used, self.aggregate.kind.upper())
@@ -179,7 +214,7 @@ def _linear(ratio: Ratio, value: float, people: float) -> list[Term]:
     assert ratio.bottom is not None
     if any(term.numbers is not None for term in ratio.top):
         return [
-            replace(term, times=1.0 / people, numbers=Numbers(term.numbers.column, term.numbers.each - value))
+            replace(term, times=1.0 / people, numbers=CodeNumbers(term.numbers.column, term.numbers.each - value))
             for term in ratio.top
             if term.numbers is not None
         ]

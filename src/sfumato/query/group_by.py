@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import QueryError
-from sfumato.query.engine import Cell, GroupColumns, Guess
+from sfumato.query.engine import Cell, CountEstimate, GroupColumns
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
@@ -73,7 +73,7 @@ def narrow(vocabulary: Vocabulary, columns: GroupColumns, cell: Cell) -> Callabl
     return to_cell
 
 
-def reconcile(parts: list[Guess], total: Guess) -> list[Guess]:
+def reconcile(parts: list[CountEstimate], total: CountEstimate) -> list[CountEstimate]:
     """Return the parts moved so that they add up to the total: each in proportion to its variance, within what is certain."""
     goal = total.inside
     values = np.array([part.inside for part in parts])

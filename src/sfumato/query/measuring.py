@@ -1,4 +1,4 @@
-"""From a question for other figures than a count to its answer: intervals, quantiles, edges of bins, and cells in order."""
+"""From a question for other figures than a count to its answer: intervals, quantiles, and cells in order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import numpy as np
 from sfumato.errors import QueryError
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer, SeveralAnswers
 from sfumato.query.answering import answer
-from sfumato.query.engine import Engine, Question, one_thread
-from sfumato.query.figures import Asking, Figure, Narrow
+from sfumato.query.buckets import CERTAIN
+from sfumato.query.engine import CountEngine, Question, one_thread
+from sfumato.query.figures import BEYOND, MIDDLES, WITHIN, Asking, Figure, Narrow
 from sfumato.query.group_by import find_columns, narrow
 from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
@@ -23,18 +24,18 @@ from sfumato.table.frames import Native
 OPEN = "no interval: it reaches into a bin without an end"
 
 
-def measure(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Answer:
+def measure(engine: CountEngine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Answer:
     """Return the answer to any question: figures of all who meet its condition, or of the cells of its GROUP BY."""
     with one_thread():
         answers = [_one(engine, replace(asked, select=(figure,)), estimator, confidence, native) for figure in asked.select]
     names = tuple(figure.name for figure in asked.select)
     if asked.group_by:
         common = _common([one for one in answers if isinstance(one, GroupedAnswer)])
-        answers = list(_arranged(common, names, asked))
+        answers = list(arranged(common, names, asked))
     return answers[0] if len(answers) == 1 else SeveralAnswers(tuple(answers), names, native)
 
 
-def _one(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Estimate | GroupedAnswer:
+def _one(engine: CountEngine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Estimate | GroupedAnswer:
     """Return the answer to a question for one figure, its cells as they come."""
     figure = asked.select[0]
     if figure.kind == "count":
@@ -66,7 +67,7 @@ def _one(engine: Engine, asked: Query, estimator: Estimator, confidence: float, 
     return GroupedAnswer(asked.group_by, tuple(cells), tuple(words.type for _, _, words in columns), total, native)
 
 
-def ask(engine: Engine, asked: Query, estimator: Estimator) -> Question:
+def ask(engine: CountEngine, asked: Query, estimator: Estimator) -> Question:
     """Return a question whose words are those of all its conditions, also of its shares."""
     conditions = [figure.condition for figure in asked.select if figure.condition is not None]
     return engine.ask(replace(asked, condition=And((asked.condition, *conditions))) if conditions else asked, estimator)
@@ -90,30 +91,51 @@ class Teller:
         self.reach = NormalDist().inv_cdf(0.5 + confidence / 2)
 
     def tell(self, asking: Asking, to_cell: Narrow | None = None) -> Estimate | None:
-        """Return the estimate of an aggregate for a part of the people, with the edges of bins where it has any."""
+        """Return the estimate of an aggregate for a part of the people."""
         if asking.aggregate.kind == "quantile":
             return self.quantile(asking, to_cell)
         figure = asking.figure(to_cell)
-        if figure is None:
-            return None
-        found = self.estimate(figure)
-        if asking.scale is None or not asking.scale.spans or found.low is None:
-            return found
-        ends = [self.estimate(one) for end in ("low", "high") if (one := asking.figure(to_cell, end=end)) is not None]
-        if len(ends) < 2 or ends[0].low is None or ends[1].high is None:
-            return found
-        return replace(found, edges=(ends[0].low, ends[1].high))
+        return None if figure is None else self.estimate(figure)
 
     def estimate(self, figure: Figure) -> Estimate:
-        """Return a figure with its interval, where an honest one is known."""
+        """Return a figure with its interval, where an honest one is known.
+
+        Where in their bins numbers lie, nobody knows: the interval reaches from the low end of the least figure to the high end
+        of the largest, and the standard error takes all between them as equally likely.
+        """
         total = self.question.add(figure.linear)
         error = math.sqrt(max(0.0, total.variance))
-        reason = figure.no_interval or (total.no_interval if error > 0 else "")
+        reason = figure.no_interval or (total.note if error > 0 else "")
         if reason:
-            note = "; ".join(filter(None, [reason, figure.note]))
-            return self._made(figure.value, error, None, None, note)
+            limits = None if figure.no_interval else self._limits(figure)
+            note = "; ".join(filter(None, [reason if limits is None else CERTAIN, figure.note]))
+            if limits is None:
+                return self._made(figure.value, error, None, None, note)
+            low, high = min(limits[0], figure.value), max(limits[1], figure.value)
+            return replace(self._made(figure.value, error, low, high, note), confidence=1.0)
         low, high = (min(max(figure.value + side * error, figure.least), figure.most) for side in (-self.reach, self.reach))
-        return self._made(figure.value, error, min(low, figure.value), max(high, figure.value), figure.note)
+        if figure.ends is not None:
+            least, largest = (self.estimate(one) for one in figure.ends)
+            if least.low is None or largest.high is None:
+                return self._made(figure.value, error, None, None, least.note or largest.note)
+            low, high = least.low, largest.high
+            error = math.hypot(error, (largest.value - least.value) / math.sqrt(12))
+        note = figure.note if figure.ends is None else f"{figure.note}; {WITHIN}"
+        return self._made(figure.value, error, min(low, figure.value), max(high, figure.value), note)
+
+    def _limits(self, figure: Figure) -> tuple[float, float] | None:
+        """Return what a figure is certainly between, wherever numbers lie in their bins; None where that is not known."""
+        low, high = (self._between(one) for one in figure.ends or (figure, figure))
+        return None if low is None or high is None else (low[0], high[1])
+
+    def _between(self, figure: Figure) -> tuple[float, float] | None:
+        if figure.sure is None:
+            return None
+        total = self.question.add(figure.sure[0])
+        if not math.isfinite(total.least):
+            return None
+        low, high = (min(max(end / figure.sure[1], figure.least), figure.most) for end in (total.least, total.most))
+        return low, high
 
     def quantile(self, asking: Asking, to_cell: Narrow | None) -> Estimate | None:
         """Return the least number that at least the asked part of people do not exceed.
@@ -148,27 +170,27 @@ class Teller:
         here = share(place)
         assert here is not None
         total = self.question.add(here.linear)
-        reason = here.no_interval or (total.no_interval if total.variance > 0 else "")
+        reason = here.no_interval or (total.note if total.variance > 0 else "")
         code = {float(start): c for c, start in enumerate(scale.low) if not math.isnan(start)}
         value = self._number(scale.middle[code[float(order[place])]], scale.name)
         ends = [code[float(order[at])] for at in sorted((first(self.reach), place, first(-self.reach)))]
-        low, high = float(scale.middle[ends[0]]), float(scale.middle[ends[-1]])
+        low, high = float(scale.low[ends[0]]), float(scale.high[ends[-1]])
         finite = [abs(end - value) for end in (low, high) if math.isfinite(end)]
         error = sum(finite) / max(len(finite), 1) / self.reach
+        if scale.beyond[ends].any():
+            reason = reason or BEYOND.format(scale.name)
         if reason or len(finite) < 2:
             return self._made(value, error, None, None, reason or OPEN)
-        edges = (float(scale.low[ends[0]]), float(scale.high[ends[-1]])) if scale.spans else None
-        return self._made(value, error, low, high, here.note, edges)
+        binned = (MIDDLES, WITHIN) if low < high and scale.spans else ()
+        return self._made(value, error, low, high, "; ".join(filter(None, [here.note, *binned])))
 
     def _number(self, value: float, name: str) -> float:
         if math.isfinite(value):
             return float(value)
         raise QueryError(f"the quantile of {name!r} lies in a bin without an end", hint="ask for another part")
 
-    def _made(self, value: float, error: float, low: float | None, high: float | None, note: str, edges: Any = None) -> Estimate:
-        return Estimate(
-            value, error, low, high, self.confidence, self.estimator, note, native=self.native, measure=self.name, edges=edges
-        )
+    def _made(self, value: float, error: float, low: float | None, high: float | None, note: str) -> Estimate:
+        return Estimate(value, error, low, high, self.confidence, self.estimator, note, native=self.native, measure=self.name)
 
 
 def _common(answers: Sequence[GroupedAnswer]) -> list[GroupedAnswer]:
@@ -181,7 +203,7 @@ def _common(answers: Sequence[GroupedAnswer]) -> list[GroupedAnswer]:
     ]
 
 
-def _arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Query) -> Sequence[GroupedAnswer]:
+def arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Query) -> Sequence[GroupedAnswer]:
     """Return the cells that HAVING keeps, in the order asked for, up to the limit."""
     if asked.having is None and not asked.order_by and asked.limit is None:
         return answers

@@ -1,49 +1,41 @@
-"""Count estimates from buckets with noisy counts.
+"""Count estimates from groups with noisy counts.
 
-The people of every bucket are known, so its counts are first moved by equal amounts to add up to them: that takes a share of the
+The people of every group are known, so its counts are first moved by equal amounts to add up to them: that takes a share of the
 noise away, and all of it where every value is asked for. Two estimators, for people with a value in S who meet a quasi condition:
 
 `paper`
-    Σ over buckets of k·s/N, as for buckets without noise. Unbiased but for what people inside a bucket have in common, and so
+    Σ over groups of k·s/N, as for groups without noise. Unbiased but for what people inside a group have in common, and so
     without an interval.
 `likelihood`
     The models of boxes (`sfumato.query.buckets`), with the noise in the likelihood of what boxes show: the default.
 
-The standard error of either has the noise: σ²·|S|·(1 − |S|/m)·draws·(k/N)² for each bucket, with m values.
+The standard error of either has the noise: σ²·|S|·(1 − |S|/m)·draws·(k/N)² for each group, with m values.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Flags, Floats, Integers
 from sfumato.query.answer import Estimator
-from sfumato.query.buckets import LEANS, BucketsEngine
-from sfumato.query.engine import Guess, Total, add_up, learned, learns
+from sfumato.query.buckets import UNKNOWN, BucketsEngine, as_uniform
+from sfumato.query.engine import CountEstimate, add_up
+from sfumato.query.independence import ConditionPlace, Grouped
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
-from sfumato.query.models.inside import Inside, learn_inside
-from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
-from sfumato.query.rows import BucketIndex
-from sfumato.query.sums import Term, add_as_papers, weigh_people
+from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS
+from sfumato.query.rows import Asked, BucketIndex, Uniform
+from sfumato.query.sums import AskedSum, Term
 from sfumato.release.accounts import noise_variance
 from sfumato.release.buckets import BucketsRelease
-
-DRIFT = 0.06
-"""By how much of what is left open inside boxes the model errs alike in all of them: found on real tables, where it counts once
-there are hundreds of thousands of people."""
-
-FEWEST = 50
-FEW = f"no interval: with fewer than {FEWEST} buckets too little is known of columns that were hardly cut"
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyEngine(BucketsEngine):
-    """A buckets release with noise laid out for many questions: the variance of one draw, and how many are in each bucket."""
+    """A buckets release with noise laid out for many questions: the variance of one draw, and how many are in each group."""
 
     noise: float
     draws: Integers
@@ -55,74 +47,77 @@ class NoisyEngine(BucketsEngine):
         vocabulary = Vocabulary.of(columns, release.domain, declared_in(release.manifest.schema))
         draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
         noise = noise_variance(release.manifest)
-        return cls(noisy_index(release), vocabulary, columns, blind=False, misses=MISSES["noisy"], noise=noise, draws=draws)
+        return cls(
+            noisy_index(release), vocabulary, columns, blind=False, model_error=MODEL_ERRORS["noisy"], noise=noise, draws=draws
+        )
 
     @property
     def no_likelihood(self) -> str:
         """Why the likelihood estimator cannot be used, if so."""
-        if self.index.buckets >= FEWEST_BOXES:
+        if self.index.groups >= FEWEST_BOXES:
             return ""
-        return f"the likelihood estimator needs at least {FEWEST_BOXES} buckets; this release has {self.index.buckets}"
-
-    @learned
-    def trend(self) -> Trend:
-        """What the differences between boxes teach about the inside of a box."""
-        noise = self.noise * float(self.draws.sum()) / self.index.people
-        return learn_trend(self.index, self.columns, MISSES["noisy"], noise=noise)
-
-    @learns(Inside)
-    def inside(self) -> Inside:
-        """What the boxes teach about the chances of each person."""
-        return learn_inside(self.index, self.columns, (self.noise * self.draws).astype(np.float64))
+        return f"the likelihood estimator needs at least {FEWEST_BOXES} groups; this release has {self.index.groups}"
 
     @property
-    def no_interval(self) -> str:
-        """Why no answer of the models has an interval, if so."""
-        return FEW if self.index.buckets < FEWEST else ""
+    def noise_variance(self) -> Floats:
+        """The variance of noise in the counts of each group."""
+        return (self.noise * self.draws).astype(np.float64)
 
-    def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
-        """Return the estimated sum over people; its value alone takes less time."""
-        index, people = self.index, weigh_people(self.index.table, terms)
-        value, placement_variance = add_as_papers(index, people)
-        levers = np.zeros((index.buckets, index.values))
-        for term in people:
+    def shown_together(self, a: ConditionPlace, b: ConditionPlace) -> Grouped | None:
+        """Return how often groups have the values of a quasi column and of a sensitive one, and the noise in these counts."""
+        found = super().shown_together(a, b)
+        if found is None:
+            return None
+        _, part, _ = max(a, b, key=lambda place: place[0])
+        many = np.bincount(self.vocabulary.part_codes[part]).max()  # combinations that one value of the column is in
+        return found._replace(noise=(self.noise * float(many) * self.draws).astype(np.float64))
+
+    def asked_sum(self, terms: Sequence[Term], *, value_only: bool) -> AskedSum:
+        """Return a sum over people as models are asked it."""
+        index, asked = self.index, super().asked_sum(terms, value_only=value_only)
+        levers = np.zeros((index.groups, index.values))
+        for term in asked.people:
             every = term.weight * index.table.heads(term.rows)
-            part = np.bincount(index.bucket[term.rows], every, index.buckets) / index.sizes
-            levers += part[:, None] * (term.scores - term.scores.mean())  # the noise of a bucket adds up to nothing
-        noise = self.noise * float(self.draws @ (levers**2).sum(axis=1))
-        if noise + placement_variance == 0.0:
-            return Total(value, 0.0)
-        if estimator == "paper":
-            return Total(value, noise + placement_variance, LEANS)
-        return self.add_by_models(people, value, noise + placement_variance, value_only=value_only)
+            part = np.bincount(index.group[term.rows], every, index.groups) / index.sizes
+            levers += part[:, None] * (term.scores - term.scores.mean())  # the noise of a group adds up to nothing
+        return replace(asked, variance=asked.variance + self.noise * float(self.draws @ (levers**2).sum(axis=1)))
 
-    def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
-        """Return the estimated number of people in disjoint pieces of a question."""
-        return add_up([self._piece(piece, estimator) for piece in pieces], self.index.people)
+    def sum_limits(self, asked: AskedSum) -> tuple[float, float]:
+        """Return that no limits are known: noise has none."""
+        return UNKNOWN
 
-    def _piece(self, piece: Piece, estimator: Estimator) -> Guess:
-        index, asked = self.index, int(piece.values.sum())
-        rows, found = index.table.find(piece.rows)
-        hits = index.count(rows, found)
-        people = int(hits.sum())
+    def asked(self, piece: Piece) -> Asked:
+        """Return a piece of a question as models are asked it."""
+        rows, people = self.index.table.find(piece.rows)
+        hits = self.index.count(rows, people)
+        return Asked(piece, rows, people, hits, self._uniform(hits, piece.values))
+
+    def _uniform(self, hits: Integers, values: Flags) -> Uniform:
+        """Return the papers' estimate, with the variance of noise: what is certain is how many people were asked about."""
+        index, asked, people = self.index, int(values.sum()), float(hits.sum())
         if asked in (0, index.values):
-            known = float(people if asked else 0)
-            return Guess(known, 0.0, known, known, raw=known)
-        part = hits / index.sizes
-        wanted = index.wanted(piece.values)
+            known = people if asked else 0.0
+            return Uniform(known, 0.0, known, known, np.zeros(0))
+        part, wanted = hits / index.sizes, index.wanted(values)
         share = np.clip(wanted / index.sizes, 0.0, 1.0)
         mixed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
         noise = self.noise * asked * (1 - asked / index.values) * float((part**2 * self.draws).sum())
-        value, variance = float(part @ wanted), float(mixed.sum()) + noise
-        why, loose = LEANS, 0.0
-        if estimator == "likelihood":
-            variance += (DRIFT * float(mixed.sum())) ** 2
-            value, variance, loose, why = self.guess_by_models(piece, rows, found, hits, value, variance)
-        return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value, loose=loose)
+        return Uniform(float(part @ wanted), float(mixed.sum()), 0.0, people, np.zeros(0), noise)
+
+    def guess(self, pieces: Pieces, *, estimator: Estimator) -> CountEstimate:
+        """Return the estimated number of people in disjoint pieces of a question: within what is certain, and as it was found."""
+        found = super().guess(pieces, estimator=estimator)
+        return replace(found, raw=found.value)
+
+    def as_papers(self, pieces: Pieces) -> CountEstimate:
+        """Return the papers' estimate; how placements of several pieces go together is not looked up."""
+        found = [(piece.values, as_uniform(self.asked(piece).uniform)) for piece in pieces]
+        whole = [one if values.all() or not values.any() else self.limited(one) for values, one in found]
+        return add_up(whole, self.index.people)
 
 
 def noisy_index(release: BucketsRelease) -> BucketIndex:
-    """Return the index of a release whose counts are moved, all of a bucket's by as much, to add up to its people."""
+    """Return the index of a release whose counts are moved, all of a group's by as much, to add up to its people."""
     counts = release.st_count.reshape(len(release.sizes), -1).astype(np.float64)
     counts += (release.sizes - counts.sum(axis=1))[:, None] / counts.shape[1]
     return BucketIndex.of(release, counts.ravel())

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.query.answer import text_table
+from sfumato.query.count import having
 from sfumato.query.engine import one_thread
-from sfumato.query.typical import Typical
-from sfumato.release.apart import parts_of
+from sfumato.query.typical import Typical, TypicalOfHaving
 from sfumato.release.base import Release
 
 
@@ -136,16 +136,18 @@ def quality(release: Release) -> Quality | QualityOfEach:
 
     Where each of several sensitive columns is protected by itself, of each of them.
     """
-    if release.manifest.apart:
-        return QualityOfEach(
-            {name: _of_one(part) for name, part in zip(release.manifest.secrets, parts_of(release), strict=True)}
-        )
-    return _of_one(release)
+    names = release.manifest.secrets
+    if release.manifest.bundled:
+        known = having(release)
+        of_each = {name: _of_one(release, TypicalOfHaving(release, place, known)) for place, name in enumerate(names)}
+        return QualityOfEach(of_each) if len(names) > 1 else of_each[names[0]]
+    if len(release.each) > 1:
+        return QualityOfEach({name: _of_one(part, Typical(part)) for name, part in zip(names, release.each, strict=True)})
+    return _of_one(release, Typical(release))
 
 
-def _of_one(release: Release) -> Quality:
+def _of_one(release: Release, asking: Typical) -> Quality:
     with one_thread():
-        asking = Typical(release)
         columns = []
         for j, words in enumerate(asking.words.quasi):
             learned, settled, judged = asking.column(j)

@@ -30,21 +30,18 @@ from sfumato.errors import QueryError
 from sfumato.query import _kernels
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
-from sfumato.query.engine import Guess, Total, add_up, learns
-from sfumato.query.language.compile import Piece, Pieces, Rows
+from sfumato.query.engine import CountEstimate, add_up, fits
+from sfumato.query.independence import ConditionPlace
+from sfumato.query.language.compile import Piece, Pieces, RowCondition
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
-from sfumato.query.models.rates import MAX_VALUES, MAX_WORK, Rates, Slots
-from sfumato.query.models.records import Records, learn_records, learnable
+from sfumato.query.models.protocol import Estimating, Moments
+from sfumato.query.models.rates import MAX_VALUES, MAX_WORK, AskedRecords, PairIndex, Rates
+from sfumato.query.models.records import RecordModel, learnable
 from sfumato.query.rows import RowIndex
 from sfumato.query.sums import Term, weigh_people
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.table.column import Column
-
-NO_INTERVAL = "no interval: the release tells too little of how many people have each value; estimator='paper' has one"
-
-_EVIDENCE_CODES = 400
-_EVIDENCE_WORK = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class RandomizedEngine:
     table: RowIndex
     columns: tuple[Column, ...]
     slot: Small
-    slots: Slots
+    slots: PairIndex
     drawn: Floats | None
 
     @classmethod
@@ -64,7 +61,7 @@ class RandomizedEngine:
         parts, values = release.parts, len(release.domain)
         sizes = np.array([len(part) for part in parts])
         number, value = np.repeat(np.arange(len(parts)), sizes), np.concatenate([part.values for part in parts])
-        slots = Slots(
+        slots = PairIndex(
             start=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
             part=number,
             value=value,
@@ -99,7 +96,16 @@ class RandomizedEngine:
             self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess, estimator=estimator), partial(self.add)
         )
 
-    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+    def shown_together(self, a: ConditionPlace, b: ConditionPlace) -> Floats | None:
+        """Return how many people of each value of a quasi column have each published value: coins look at no quasi column."""
+        (sensitive, quasi, words), (other, _, _) = sorted((a, b), key=lambda place: place[0])
+        if sensitive or not other or len(self.vocabulary.parts) > 1:
+            return None
+        found = np.zeros((words.size, len(self.slots.value)))
+        np.add.at(found, (self.table.codes[quasi], self.slot), self.table.heads())
+        return found
+
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Moments:
         """Return the estimated sum over people: always the papers' reconstruction, whose error the coins tell."""
         people = weigh_people(self.table, terms)
         adds, known = np.zeros(self.table.rows), 0.0
@@ -110,15 +116,15 @@ class RandomizedEngine:
             for u, other in enumerate(people[: t + 1]):
                 both = self.weights(term.scores * other.scores)[self.slot]
                 known += (1.0 if t == u else 2.0) * float((full[t] * full[u]) @ both)
-        return Total(float(adds.sum()), max(0.0, float(adds @ adds) - known))
+        return Moments(float(adds.sum()), max(0.0, float(adds @ adds) - known))
 
-    def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
+    def guess(self, pieces: Pieces, *, estimator: Estimator) -> CountEstimate:
         """Return the estimated number of people in disjoint pieces of a question."""
         if len(pieces) > 1 and estimator == "paper":
             return self._reconstruct_many(pieces)
         return add_up([self._guess_one(piece, estimator) for piece in pieces], self.table.rows)
 
-    def _guess_one(self, piece: Piece, estimator: Estimator) -> Guess:
+    def _guess_one(self, piece: Piece, estimator: Estimator) -> CountEstimate:
         rows, people = self.table.find(piece.rows)
         shown = self.shown(rows, people)
         least, most = self._certain(shown, piece.values)
@@ -126,16 +132,11 @@ class RandomizedEngine:
         raw = float(shown @ weights)
         if estimator == "paper":
             if least == most:
-                return Guess(least, 0.0, least, most, raw=least)
-            return Guess(raw, math.sqrt(self._variance(shown, weights, piece.values)), least, most, raw=raw)
-        reason, loose = NO_INTERVAL if self.rates.vague else "", 0.0
-        if least == most:
-            value, variance = least, 0.0
-        elif learnable(self.columns, self.rates, self.table.rows):
-            value, variance, loose = self.records.estimate(piece.values, rows, people)
-        else:
-            value, variance = self.rates.estimate(shown, piece.values)
-        return Guess(value, math.sqrt(variance), least, most, reason, raw, loose=loose)
+                return CountEstimate(least, 0.0, least, most, raw=least)
+            return CountEstimate(raw, math.sqrt(self._variance(shown, weights, piece.values)), least, most, raw=raw)
+        asked = AskedRecords(piece.values, rows, people, shown)
+        found = Moments(least, 0.0) if least == most else self.model.estimate(asked)
+        return CountEstimate(found.value, math.sqrt(found.variance), least, most, found.note, raw, loose=found.loose)
 
     def _certain(self, shown: Floats, values: Flags) -> tuple[float, float]:
         """Return how many people surely and possibly have one of the values: whole parts have them all, or none."""
@@ -155,7 +156,7 @@ class RandomizedEngine:
         unbiased = slots.by_part(shown * (squares - weights))
         return max(0.0, float(np.clip(unbiased, people * lowest, people * highest).sum()))
 
-    def _reconstruct_many(self, pieces: Pieces) -> Guess:
+    def _reconstruct_many(self, pieces: Pieces) -> CountEstimate:
         """Add up pieces for `paper`: a person who meets several weighs the sum of their weights, and people are independent."""
         weight = np.zeros(self.table.rows)
         least = most = 0.0
@@ -167,7 +168,7 @@ class RandomizedEngine:
             least, most = least + sure, most + possible
         value = float(weight.sum())
         error = math.sqrt(max(0.0, float(weight @ weight) - value))
-        return Guess(value, error, least, min(most, float(self.table.rows)), raw=value)
+        return CountEstimate(value, error, least, min(most, float(self.table.rows)), raw=value)
 
     @cached_property
     def inverse(self) -> Floats:
@@ -187,10 +188,10 @@ class RandomizedEngine:
     def shown(self, rows: Small, people: int) -> Floats:
         """Return how many of the first `people` of these rows are in every slot."""
         hits = np.zeros(len(self.slots.value), np.int64)
-        _kernels.count_by_bucket(self.slot, rows, people, self.table.each, hits)
+        _kernels.count_by_group(self.slot, rows, people, self.table.each, hits)
         return hits.astype(np.float64)
 
-    def find(self, wanted: Rows) -> Floats:
+    def find(self, wanted: RowCondition) -> Floats:
         """Return how many people who meet the condition are in every slot."""
         return self.shown(*self.table.find(wanted))
 
@@ -208,35 +209,16 @@ class RandomizedEngine:
         added = (self.slots.by_part(shown * self.inverse) - self.slots.by_part(shown)) / self.inverse_sums
         return (shown - added[self.slots.part]) * self.inverse
 
-    @learns(Rates)
-    def rates(self) -> Rates:
-        """What the likelihood estimator needs."""
-        return Rates.of(self.slots, self.published, self.reconstruct(self.published), self._sample())
+    rates = fits(Rates)
+    records = fits(RecordModel)
 
-    @learns(Records)
-    def records(self) -> Records:
-        """Each person's chances, by one likelihood of all columns."""
-        return learn_records(self.table, self.columns, self.slot, self.rates, self.drawn)
-
-    def _sample(self) -> list[tuple[float, Floats]]:
-        """Return share and published counts of the most frequent single quasi values."""
-        rows = self.table.rows
-        listed = [
-            (min(int(people), rows - int(people)), column, code)
-            for column, counts in enumerate(self.table.counts)
-            for code, people in enumerate(counts)
-            if 0 < people < rows
-        ]
-        most = max(20, min(_EVIDENCE_CODES, _EVIDENCE_WORK // (self.slots.values * self.slots.parts)))
-        sample = []
-        for _, column, code in sorted(listed, key=lambda one: (-one[0], *one[1:]))[:most]:
-            accepted = np.arange(len(self.table.counts[column])) == code
-            shown = self.find(Rows({column: accepted}))
-            sample.append((float(shown.sum()) / rows, shown))
-        return sample
+    @cached_property
+    def model(self) -> Estimating[AskedRecords]:
+        """What the estimator `likelihood` asks."""
+        return self.records if learnable(self) else self.rates
 
 
-def _drawn(release: RandomizedRelease, slots: Slots) -> Floats | None:
+def _drawn(release: RandomizedRelease, slots: PairIndex) -> Floats | None:
     """Return the chance of each slot's value to come into its part, where parts were declared and drawn person by person."""
     if any(part.shares is None or part.weight is None for part in release.parts):
         return None

@@ -30,17 +30,16 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, GroupColumns, Guess, Total, learned, learns
+from sfumato.query.engine import Cell, CountEstimate, GroupColumns, fits, fitted
 from sfumato.query.group_by import require_few_cells
 from sfumato.query.language.compile import Pieces
-from sfumato.query.language.disjoint import Conjunction, disjoint
+from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.predicate import Query, atoms_of
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
-from sfumato.query.models import _spread_kernels as kernels
-from sfumato.query.models import spread
-from sfumato.query.models.classes import ClassModel, Shown, learn_classes
-from sfumato.query.models.spread import OWN_ROUNDS, ROUNDS, Reach, Spread, Spreads
-from sfumato.query.models.units import Cut, RangeColumn, SetColumn, UnitKind, column_of
+from sfumato.query.models.classes import ClassModel
+from sfumato.query.models.protocol import Estimating, Moments
+from sfumato.query.models.spread import AskedBoxes, GroupValues, Spreads
+from sfumato.query.models.units import CodeUnits, RangeColumn, SetColumn, UnitKind, column_of
 from sfumato.query.sums import Term, add_by_values
 from sfumato.release.ranges import RangesRelease
 
@@ -52,15 +51,16 @@ class BoxesEngine:
     """A release whose groups are shown column by column, as a range or a set of values, with histograms of sensitive values.
 
     `behind` is how many people each box was drawn around: those of its group, or the matches of a record with ranges of its own.
-    `joint` says that `likelihood` also learns how columns go together: for small boxes shown as sets.
+    `own` says that it is the latter. `joint` says that `likelihood` also learns how columns go together: for small boxes shown as
+    sets.
     """
 
     columns: tuple[RangeColumn | SetColumn, ...]
     vocabulary: Vocabulary
-    shown: Shown
+    shown: GroupValues
     behind: Integers
     no_interval: str
-    rounds: int = ROUNDS
+    own: bool = False
     joint: bool = False
 
     no_likelihood = ""
@@ -70,21 +70,18 @@ class BoxesEngine:
         """The cuts of any question where no column is a continuum."""
         return None if any(column.continuous for column in self.columns) else (None,) * len(self.columns)
 
-    @learned
-    def evenly(self) -> tuple[Spread, ...]:
+    @cached_property
+    def values(self) -> int:
+        """How many sensitive values there are."""
+        return len(self.vocabulary.part_codes[0])
+
+    @fitted
+    def evenly(self) -> Spreads:
         """People spread evenly in every column."""
-        return tuple(spread.even(column) for column in self.columns)
+        return Spreads.even(self)
 
-    @learns(Spreads)
-    def as_learned(self) -> tuple[Spread, ...]:
-        """People spread as all groups together suggest."""
-        return tuple(spread.learned(column, self.behind, self.rounds) for column in self.columns)
-
-    @learns(ClassModel)
-    def classes(self) -> ClassModel:
-        """Classes of people in which columns are unrelated."""
-        sets = [column for column in self.columns if isinstance(column, SetColumn)]
-        return learn_classes(sets, self.shown, len(self.vocabulary.part_codes[0]))
+    as_fitted = fits(Spreads)
+    classes = fits(ClassModel)
 
     def ask(self, asked: Query, estimator: Estimator) -> BoxesQuestion:
         """Return the question in its own words: continua are cut at the constants that its conditions name."""
@@ -93,8 +90,8 @@ class BoxesEngine:
             atoms = atoms_of(asked.condition)
             words, cuts = zip(*(column.words(atoms) for column in self.columns), strict=True)
             own = Vocabulary(words, own.parts, own.part_codes, own.declared)
-        model = self.classes if self.joint and estimator == "likelihood" else None
-        spreads = self.evenly if estimator == "paper" or model is not None else self.as_learned
+        spreads = self.evenly if estimator == "paper" or self.joint else self.as_fitted
+        model = self.classes if self.joint and estimator == "likelihood" else spreads
         return BoxesQuestion(own.for_terms(asked.terms), self, cuts, spreads, model)
 
 
@@ -104,42 +101,22 @@ class BoxesQuestion:
 
     vocabulary: Vocabulary
     engine: BoxesEngine
-    cuts: tuple[Cut | None, ...]
-    spreads: tuple[Spread, ...]
-    model: ClassModel | None
+    cuts: tuple[CodeUnits | None, ...]
+    spreads: Spreads
+    model: Estimating[AskedBoxes]
 
-    def guess(self, pieces: Pieces) -> Guess:
+    def guess(self, pieces: Pieces) -> CountEstimate:
         """Return the estimated number of people in disjoint pieces of the question."""
-        value = variance = 0.0
-        least = most = 0
+        value = variance = least = most = 0.0
         for piece in pieces:
-            conjunctions = disjoint(piece.rows)
-            mean, spread2, sure, possible = kernels.weigh_groups(
-                *self._reach(conjunctions), piece.values.view(np.uint8), *self.engine.shown[1:]
-            )
-            if self.model is not None:
-                mean, spread2 = self.model.weigh(conjunctions, piece.values)
-            value, variance = value + mean, variance + spread2
-            least, most = least + sure, most + possible
-        return Guess(value, math.sqrt(max(0.0, variance)), float(least), float(most), self.engine.no_interval)
+            found = self.model.estimate(AskedBoxes(disjoint(piece.rows), piece.values, self.cuts))
+            value, variance = value + found.value, variance + found.variance
+            least, most = least + found.least, most + found.most
+        return CountEstimate(value, math.sqrt(max(0.0, variance)), least, most, self.engine.no_interval)
 
-    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Moments:
         """Return the estimated sum over people."""
         return add_by_values(self.guess, terms)
-
-    def _reach(self, conjunctions: Sequence[Conjunction]) -> Reach:
-        """Return per group the share of people who meet one of the conjunctions."""
-        groups = len(self.engine.behind)
-        total = Reach.full(groups, 0)
-        for conjunction in conjunctions:
-            reach = Reach.full(groups, 1)
-            for column, accepted in conjunction.items():
-                self.spreads[column].narrow(accepted, self.cuts[column], reach)
-            total.share[:] += reach.share
-            total.may[:] |= reach.may
-            total.must[:] |= reach.must
-        np.minimum(total.share, 1.0, out=total.share)
-        return total
 
     def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterator[Cell]:
         """Return the combinations of values that the condition leaves open."""
@@ -167,8 +144,8 @@ def ranges_engine(release: RangesRelease, *, units: UnitKind = "discrete") -> Bo
     columns = tuple(column_of(box, None if declared is None else declared.recoding(box.name), units) for box in release.boxes)
     sensitive = Vocabulary.of((), release.domain)
     vocabulary = Vocabulary(tuple(column.plain for column in columns), sensitive.parts, sensitive.part_codes, declared)
-    shown = Shown(release.sizes, *release.shown)
+    shown = GroupValues(release.sizes, *release.shown)
     matches = release.manifest.parameters.get("matches")
     if matches is None:
         return BoxesEngine(columns, vocabulary, shown, release.sizes, NO_INTERVAL)
-    return BoxesEngine(columns, vocabulary, shown, np.full_like(release.sizes, matches), NO_INTERVAL, OWN_ROUNDS + 1)
+    return BoxesEngine(columns, vocabulary, shown, np.full_like(release.sizes, matches), NO_INTERVAL, own=True)

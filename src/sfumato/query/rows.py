@@ -1,18 +1,22 @@
-"""Published rows laid out for many questions, one array of codes per column: who meets a condition, and in which bucket."""
+"""Published rows laid out for many questions, one array of codes per column: who meets a condition, and in which group."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query import _kernels
-from sfumato.query.language.compile import Rows, row_mask
+from sfumato.query.language.compile import Piece, RowCondition, row_mask
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
+
+if TYPE_CHECKING:
+    from sfumato.query.models.trend import ModelError
 
 _NONE = np.zeros(0, np.int64)
 
@@ -51,7 +55,7 @@ class RowIndex:
         """Return how many people each of these rows stands for, or each row of all."""
         return 1 if self.times is None else self.times[rows]
 
-    def find(self, wanted: Rows) -> tuple[Small, int]:
+    def find(self, wanted: RowCondition) -> tuple[Small, int]:
         """Return a buffer and how many of its first entries are row numbers that meet the condition."""
         buffer = np.empty(self.rows + 1, np.int32)
         tables = sorted(wanted.tables.items(), key=lambda item: self.people(*item))
@@ -63,7 +67,7 @@ class RowIndex:
             buffer[:found] = np.arange(found, dtype=np.int32)
         if wanted.rest:
             rows = buffer[:found]
-            kept = rows[row_mask(Rows({}, wanted.rest), [column[rows] for column in self.codes], found)]
+            kept = rows[row_mask(RowCondition({}, wanted.rest), [column[rows] for column in self.codes], found)]
             found = len(kept)
             buffer[:found] = kept
         return buffer, found
@@ -78,7 +82,7 @@ class BucketIndex:
     """What the estimators need of a release, in the order that suits them."""
 
     table: RowIndex
-    bucket: Small
+    group: Small
     sizes: Integers
     shown: Integers
     st_start: Integers
@@ -88,12 +92,12 @@ class BucketIndex:
 
     @classmethod
     def of(cls, release: BucketsRelease, counts: Floats | None = None) -> BucketIndex:
-        """Return the index of a release, its rows sorted by bucket; with `counts` in place of those that it shows."""
+        """Return the index of a release, its rows sorted by group; with `counts` in place of those that it shows."""
         rows = release.runs()
-        order = np.argsort(rows.bucket, kind="stable")
+        order = np.argsort(rows.group, kind="stable")
         return cls(
             RowIndex.of(rows.quasi, len(order), order, rows.times),
-            np.ascontiguousarray(rows.bucket[order], dtype=np.int32),
+            np.ascontiguousarray(rows.group[order], dtype=np.int32),
             release.sizes,
             release.shown,
             release.st_start,
@@ -113,13 +117,13 @@ class BucketIndex:
         return self.table.everybody
 
     @property
-    def buckets(self) -> int:
+    def groups(self) -> int:
         """Number of buckets."""
         return len(self.sizes)
 
     @cached_property
     def has_decoys(self) -> bool:
-        """Whether some bucket shows more values than it has people."""
+        """Whether some group shows more values than it has people."""
         return bool((self.shown != self.sizes).any())
 
     @cached_property
@@ -133,29 +137,95 @@ class BucketIndex:
         """Expected number of people with each value."""
         return np.bincount(self.st_value, weights=self.st_real, minlength=self.values).astype(np.float64)
 
-    def hits(self, wanted: Rows) -> Integers:
-        """Return how many people of each bucket meet the condition."""
+    def hits(self, wanted: RowCondition) -> Integers:
+        """Return how many people of each group meet the condition."""
         return self.count(*self.table.find(wanted))
 
     def count(self, rows: Small, found: int) -> Integers:
-        """Return how many people of the first `found` rows are in each bucket."""
-        hits = np.zeros(self.buckets, np.int64)
-        _kernels.count_by_bucket(self.bucket, rows, found, self.table.each, hits)
+        """Return how many people of the first `found` rows are in each group."""
+        hits = np.zeros(self.groups, np.int64)
+        _kernels.count_by_group(self.group, rows, found, self.table.each, hits)
         return hits
 
     def wanted(self, values: Flags) -> Integers | Floats:
-        """Return how many of the values shown in each bucket are among `values`."""
+        """Return how many of the values shown in each group are among `values`."""
         noisy = self.st_count.dtype.kind == "f"
-        out: Integers | Floats = np.empty(self.buckets, np.float64) if noisy else np.empty(self.buckets, np.int64)
+        out: Integers | Floats = np.empty(self.groups, np.float64) if noisy else np.empty(self.groups, np.int64)
         _kernels.wanted_by_bucket(values.view(np.uint8), self.st_start, self.st_value, self.st_count, out)
         return out
 
-    def weigh(self, hits: Integers, values: Flags) -> tuple[float, float, int, int, Floats]:
-        """Return the papers' estimate for a set of values, its variance, certain bounds, and the estimate of every value."""
+    def weigh(self, hits: Integers, values: Flags) -> Uniform:
+        """Return the papers' estimate for a set of values."""
         out = np.zeros(self.values)
         found = _kernels.one_piece(hits, values.view(np.uint8), self.shown, self.st_start, self.st_value, self.st_count, out)
-        return (*found, out)
+        return Uniform(*found, out)
 
     def spread(self, hits: Integers) -> Floats:
         """Return the papers' estimate for every single value."""
-        return self.weigh(hits, np.zeros(self.values, bool))[-1]
+        return self.weigh(hits, np.zeros(self.values, bool)).each
+
+
+class Uniform(NamedTuple):
+    """The papers' estimate: every placement of a group's values on its people is as likely as any other.
+
+    `placement` is the variance of that, `least` and `most` are what is certain, `each` is the estimate of every single value
+    (none of noisy counts), and `noise` the variance that noise in the counts adds.
+    """
+
+    value: float
+    placement: float
+    least: float
+    most: float
+    each: Floats
+    noise: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """The variance in all."""
+        return self.placement + self.noise
+
+    @property
+    def certain(self) -> bool:
+        """Whether the tables leave one possible count."""
+        return self.least == self.most
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A piece of a question to groups whose people have rows: who meets its condition, so many of each group, for which values.
+
+    They are the first `people` of `rows`. `uniform` is the papers' estimate, from which models start.
+    """
+
+    piece: Piece
+    rows: Small
+    people: int
+    hits: Integers
+    uniform: Uniform
+
+    @classmethod
+    def of(cls, index: BucketIndex, piece: Piece) -> Asked:
+        """Return a piece of a question to groups without noise."""
+        rows, people = index.table.find(piece.rows)
+        hits = index.count(rows, people)
+        return cls(piece, rows, people, hits, index.weigh(hits, piece.values))
+
+
+class Buckets(Protocol):
+    """Groups whose people have rows, as models are fitted to them: also the variance of noise in the counts of each group."""
+
+    @property
+    def index(self) -> BucketIndex:
+        """The people of the groups, and what is shown of them."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The quasi columns."""
+
+    @property
+    def model_error(self) -> ModelError | None:
+        """What a model of boxes does not see of such groups; None where they are no boxes of near people."""
+
+    @property
+    def noise_variance(self) -> Floats:
+        """The variance of noise in the counts of each group."""

@@ -128,7 +128,7 @@ def combine(
         raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
     listed = list(fits)
     if len(listed) < 2:
-        raise QueryError(f"combine: {len(listed)} results; how far tables differ shows from two on", hint="5 to 20 are usual")
+        raise QueryError(f"combine: {len(listed)} results; variance between tables needs at least two", hint="5 to 20 are usual")
     parts = [_part(fit, number) for number, fit in enumerate(listed, 1)]
     own = parts[0].names if names is None else tuple(map(str, names))
     for number, part in enumerate(parts, 1):
@@ -175,7 +175,7 @@ def _part(fit: Any, number: int) -> _Part:
         try:
             estimates, covariance = fit
         except (TypeError, ValueError):
-            raise QueryError(f"{where}: a {type(fit).__name__} is no result", hint=_GIVE) from None
+            raise QueryError(f"{where}: a {type(fit).__name__} is not a result", hint=_GIVE) from None
     found = list(estimates) if isinstance(estimates, Mapping) else getattr(estimates, "index", None)
     if isinstance(estimates, Mapping):
         estimates = list(estimates.values())
@@ -183,7 +183,7 @@ def _part(fit: Any, number: int) -> _Part:
         q = np.asarray(estimates, np.float64).ravel()
         u = np.asarray(covariance, np.float64)
     except (TypeError, ValueError):
-        raise QueryError(f"{where}: its estimates or covariances are no numbers", hint=_GIVE) from None
+        raise QueryError(f"{where}: its estimates or covariances are not numbers", hint=_GIVE) from None
     u = np.diag(u) if u.ndim == 1 else u.reshape(1, 1) if u.ndim == 0 else u
     if not len(q) or u.shape != (len(q), len(q)):
         raise QueryError(f"{where}: {len(q)} estimates with a covariance of shape {u.shape}", hint=_GIVE)

@@ -10,8 +10,9 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.errors import QueryError
-from sfumato.query.engine import Guess, Total
-from sfumato.query.language.compile import Piece, Pieces, Rows
+from sfumato.query.engine import CountEstimate
+from sfumato.query.language.compile import Piece, Pieces, RowCondition
+from sfumato.query.models.protocol import Moments
 from sfumato.query.models.scores import Weighed
 from sfumato.query.models.trend import Trend
 from sfumato.query.rows import BucketIndex, RowIndex
@@ -20,7 +21,7 @@ MOST_TERMS = 16
 """Terms of one sum: what each has in common with each is looked up, person by person."""
 
 
-class Numbers(NamedTuple):
+class CodeNumbers(NamedTuple):
     """The number of every code of a quasi column."""
 
     column: int
@@ -34,11 +35,11 @@ class Term:
     `unit` is that of `sfumato.query.models.scores.Weighed`, before `times`.
     """
 
-    rows: Rows
+    rows: RowCondition
     scores: Floats
     times: float = 1.0
     unit: float | None = None
-    numbers: Numbers | None = None
+    numbers: CodeNumbers | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -58,6 +59,26 @@ def merged(terms: Sequence[Term]) -> list[Term]:
             scores, unit = found[key].scores + scores, None if before is None or unit is None else max(before, unit)
         found[key] = Term(term.rows, scores, 1.0, unit, term.numbers)
     return list(found.values())
+
+
+@dataclass(frozen=True, eq=False)
+class AskedSum:
+    """A sum over people of groups who have rows: its terms, with those of them that somebody meets, by person.
+
+    `value` and `variance` are the papers' estimate, from which models start. `value_only`: the variance is not wanted.
+    """
+
+    terms: Sequence[Term]
+    people: list[Weighed]
+    value: float
+    variance: float
+    value_only: bool = False
+
+    @classmethod
+    def of(cls, index: BucketIndex, terms: Sequence[Term], *, value_only: bool) -> AskedSum:
+        """Return a sum over groups without noise."""
+        people = weigh_people(index.table, terms)
+        return cls(terms, people, *add_as_papers(index, people), value_only)
 
 
 def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
@@ -81,43 +102,29 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
 
 
 def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, float]:
-    """Return a sum if people of a bucket were alike, with the variance of a random placement inside buckets.
+    """Return a sum if people of a group were alike, with the variance of a random placement inside groups.
 
     Of n people and n values it is 1/(n − 1) times Σ over pairs of terms of what their weights, and their scores, have in common
-    around their means in the bucket.
+    around their means in the group.
     """
-    size, box = np.maximum(index.shown, 1), np.repeat(np.arange(index.buckets), np.diff(index.st_start))
+    size, box = np.maximum(index.shown, 1), np.repeat(np.arange(index.groups), np.diff(index.st_start))
     heads = index.table.heads
-    weights = [np.bincount(index.bucket[term.rows], term.weight * heads(term.rows), index.buckets) for term in terms]
-    scores = [np.bincount(box, index.st_count * term.scores[index.st_value], index.buckets) for term in terms]
+    weights = [np.bincount(index.group[term.rows], term.weight * heads(term.rows), index.groups) for term in terms]
+    scores = [np.bincount(box, index.st_count * term.scores[index.st_value], index.groups) for term in terms]
     value = sum(float((w * s / size).sum()) for w, s in zip(weights, scores, strict=True))
     full = np.zeros((len(terms), index.rows))
     for t, term in enumerate(terms):
         full[t, term.rows] = term.weight
-    variance, every = np.zeros(index.buckets), heads()
+    variance, every = np.zeros(index.groups), heads()
     for t, one in enumerate(terms):
         for u, other in enumerate(terms[: t + 1]):
-            people = np.bincount(index.bucket, full[t] * full[u] * every, index.buckets) - weights[t] * weights[u] / size
+            people = np.bincount(index.group, full[t] * full[u] * every, index.groups) - weights[t] * weights[u] / size
             products = one.scores[index.st_value] * other.scores[index.st_value]
-            values = np.bincount(box, index.st_count * products, index.buckets) - scores[t] * scores[u] / size
+            values = np.bincount(box, index.st_count * products, index.groups) - scores[t] * scores[u] / size
             variance += (1.0 if t == u else 2.0) * people * values / np.maximum(size - 1, 1)
     found = float(np.maximum(variance, 0.0).sum())
     scale = sum(float((term.weight**2).sum()) * float((term.scores**2).max(initial=0.0)) for term in terms)
     return value, found if found > 1e-12 * scale else 0.0
-
-
-def deviation_of(index: BucketIndex, terms: Sequence[Weighed]) -> float:
-    """Return how much more a sum of numbers is if everybody's lies one standard deviation higher; 0 for shares and counts."""
-    box = np.repeat(np.arange(index.buckets), np.diff(index.st_start))
-    share, total = np.maximum(index.totals, 0.0) / index.people, 0.0
-    for term in terms:
-        if term.unit is None:
-            heads = index.table.heads(term.rows)
-            counted = np.bincount(box, index.st_count * (term.scores[index.st_value] != 0), index.buckets)
-            asked = np.bincount(index.bucket[term.rows], np.ones(len(term.rows)) * heads, index.buckets)
-            people = asked / np.maximum(index.shown, 1)
-            total += term.unit_for(share, heads) / 2 * max(float(people @ counted), 0.0)
-    return total
 
 
 def by_score(index: BucketIndex, terms: Sequence[Weighed]) -> Iterator[tuple[list[Weighed], Floats]]:
@@ -132,10 +139,30 @@ def by_score(index: BucketIndex, terms: Sequence[Weighed]) -> Iterator[tuple[lis
         yield like, weight
 
 
+def limits_of(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, float]:
+    """Return the least and the largest sum that any placement of the values of groups on their people has.
+
+    Of one score it is reached: in every group the largest weights meet the smallest scores, or the largest ones (the
+    rearrangement inequality). Of unlike scores limits are added, and may be wider than the sum can be.
+    """
+    least = most = 0.0
+    people = np.repeat(np.arange(index.rows), np.broadcast_to(index.table.heads(), index.rows))
+    times = index.st_count.astype(np.int64)  # noisy counts, which are none, are not asked for
+    box = np.repeat(np.repeat(np.arange(index.groups), np.diff(index.st_start)), times)
+    values = np.repeat(index.st_value, times)
+    for like, weight in by_score(index, terms):
+        asked, scores = weight[people], like[0].scores[values]
+        by_group = np.lexsort((asked, index.group[people]))
+        up, down = np.lexsort((scores, box)), np.lexsort((-scores, box))
+        most += float(asked[by_group] @ scores[up])
+        least += float(asked[by_group] @ scores[down])
+    return least, most
+
+
 def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
     """Return what the adding model adds to a sum, and the variance of that; errors of unlike scores are added up."""
     index, model = trend.index, trend.posterior
-    box = np.repeat(np.arange(index.buckets), np.diff(index.st_start))
+    box = np.repeat(np.arange(index.groups), np.diff(index.st_start))
     share = index.totals / index.people
     shift = error = 0.0
     for like, weight in by_score(index, terms):
@@ -146,12 +173,12 @@ def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
         asked = _features(trend, weight) * model.scale
         along = asked @ model.turn
         score = scores @ model.score
-        wanted = np.bincount(box, index.st_count * scores[index.st_value], index.buckets)
+        wanted = np.bincount(box, index.st_count * scores[index.st_value], index.groups)
         s2 = spread2 + trend.noise * float(((scores - scores.mean()) ** 2).sum())
         gain = trend.weigh(wanted, score, s2) @ model.gain
         move = float(along @ (gain * score))
         shift += move
-        error += float(np.sqrt(s2 * float((gain * along**2).sum()) + trend.misses.share2 * move**2))
+        error += float(np.sqrt(s2 * float((gain * along**2).sum()) + trend.model_error.share2 * move**2))
     return shift, error**2
 
 
@@ -164,11 +191,11 @@ def _features(trend: Trend, weight: Floats) -> Floats:
         np.bincount(block.numbers(trend.levels[asked]), weight[asked], len(block.features)) @ block.features
         for block in trend.blocks
     ]
-    per_box = np.bincount(index.bucket, weight, index.buckets) / index.sizes
+    per_box = np.bincount(index.group, weight, index.groups) / index.sizes
     return np.concatenate([np.zeros(0), *parts]) - per_box @ trend.sums
 
 
-def add_by_values(guess: Callable[[Pieces], Guess], terms: Sequence[Term]) -> Total:
+def add_by_values(guess: Callable[[Pieces], CountEstimate], terms: Sequence[Term]) -> Moments:
     """Return a sum from the counts of values that have the same score: for forms whose people have no rows of their own."""
     value = error = 0.0
     reason = ""
@@ -184,4 +211,4 @@ def add_by_values(guess: Callable[[Pieces], Guess], terms: Sequence[Term]) -> To
             if not found.certain:
                 error += abs(term.times * float(score)) * found.std_error
                 reason = reason or found.no_interval
-    return Total(value, error**2, reason)
+    return Moments(value, error**2, reason)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimate
 from sfumato.query.answering import answer
 from sfumato.query.buckets import BucketsEngine
-from sfumato.query.count import choose_estimator, engine_of
-from sfumato.query.language.compile import Rows
+from sfumato.query.count import choose_estimator, count, engine_of
+from sfumato.query.engine import CountEngine
+from sfumato.query.having import Having
+from sfumato.query.language.compile import RowCondition
 from sfumato.query.language.numbers import scale_of
 from sfumato.query.language.predicate import Aggregate, And, Condition, In, Missing, Query
-from sfumato.query.language.vocabulary import Words
+from sfumato.query.language.vocabulary import ColumnValues, Vocabulary, declared_in
 from sfumato.query.measuring import measure
+from sfumato.query.models.inside import Inside
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 
@@ -29,7 +33,7 @@ _SINGLE, _STRETCHES = 12, 10  # a column of more numbers is asked about in so ma
 _OFF = math.sqrt(2 / math.pi)  # the mean of |error| in standard errors
 
 
-Level = tuple[int, ...]
+ColumnSet = tuple[int, ...]
 """Codes of a column that a question names together."""
 
 T = TypeVar("T")
@@ -46,8 +50,8 @@ class Judged(NamedTuple):
 class Typical:
     """Typical questions to one release, and what comes back."""
 
-    def __init__(self, release: Release) -> None:
-        self.engine = engine = engine_of(release)
+    def __init__(self, release: Release, engine: CountEngine | None = None) -> None:
+        self.engine = engine = engine_of(release) if engine is None else engine
         self.native = release.native
         self.estimator = choose_estimator(engine, None, release.form)
         self.coins: Randomness = randomness(0)
@@ -59,9 +63,9 @@ class Typical:
         self.secret = self.words.parts[0]
         self.secret_shares = self._shares(self.secret)
         index = getattr(engine, "index", None)
-        self.groups: int | None = None if index is None else int(index.buckets)
+        self.groups: int | None = None if index is None else int(index.groups)
 
-    def _shares(self, words: Words) -> dict[int, float]:
+    def _shares(self, words: ColumnValues) -> dict[int, float]:
         """Return the part of people with each code of a column; of none where the column has no single values."""
         try:
             found = answer(self.engine, Query(group_by=(words.name,), terms="published"), self.estimator, 0.95, self.native)
@@ -75,14 +79,14 @@ class Typical:
         """Return the answer to one question."""
         found = answer(self.engine, query, self.estimator, 0.95, self.native)
         assert isinstance(found, Estimate)
-        if found.low is None and not self.note:
+        if not _told(found) and not self.note:
             self.note = found.note
         return found
 
     def judge(self, queries: Sequence[Query]) -> Judged:
         """Return the expected error of questions together, and how many of them have an interval."""
         found = [self.count(query) for query in queries]
-        answered = [one for one in found if one.low is not None]
+        answered = [one for one in found if _told(one)]
         total = sum(one.value for one in answered)
         error = _OFF * sum(one.std_error for one in answered) / total if total > 0 and 2 * len(answered) >= len(found) else None
         return Judged(len(found), error, len(answered) / len(found) if found else None)
@@ -101,31 +105,36 @@ class Typical:
         self.asked.append(queries)
         return self._learned(j, chosen), self._settled(j), self.judge(queries)
 
-    def _cell(self, quasi: Sequence[tuple[Words, Level]], value: int) -> Query:
+    def _cell(self, quasi: Sequence[tuple[ColumnValues, ColumnSet]], value: int) -> Query:
         return Query(And(tuple(_is(words, level) for words, level in (*quasi, (self.secret, (value,))))), terms="published")
 
-    def _learned(self, j: int, cells: Sequence[tuple[Level, int]]) -> float | None:
+    def _learned(self, j: int, cells: Sequence[tuple[ColumnSet, int]]) -> float | None:
         """Return which part of the variance of the weights before the boxes tell, where the model of boxes answers."""
-        if not isinstance(self.engine, BucketsEngine) or self.engine.misses is None or not cells:
+        if not isinstance(self.engine, BucketsEngine) or self.engine.model_error is None or not cells:
             return None
-        inside = self.engine.inside
         left = before = 0.0
         for level, value in cells:
-            rows, people = inside.index.table.find(Rows({j: np.isin(np.arange(self.words.quasi[j].size), level)}))
-            open_, known = inside.unknown(self.words.part_codes[0] == value, rows, people)
+            inside, wanted = self._model(value)
+            rows, people = inside.index.table.find(RowCondition({j: np.isin(np.arange(self.words.quasi[j].size), level)}))
+            open_, known = inside.unknown(wanted, rows, people)
             left, before = left + open_, before + known
         return 1 - left / before if before > 0 else 1.0
 
+    def _model(self, value: int) -> tuple[Inside, Flags]:
+        """Return the model of the inside of boxes that knows a secret value, and which of its values that is."""
+        assert isinstance(self.engine, BucketsEngine)
+        return self.engine.inside, self.words.part_codes[0] == value
+
     def _settled(self, j: int) -> float | None:
-        """Return the part of people whose bucket is alike in a column."""
+        """Return the part of people whose group is alike in a column."""
         index = getattr(self.engine, "index", None)
         if index is None:
             return None
-        codes, bucket = index.table.codes[j].astype(np.int64), index.bucket
-        first = np.full(index.buckets, -1, np.int64)
-        first[bucket] = codes
-        alike = np.ones(index.buckets, bool)
-        alike[bucket[codes != first[bucket]]] = False
+        codes, group = index.table.codes[j].astype(np.int64), index.group
+        first = np.full(index.groups, -1, np.int64)
+        first[group] = codes
+        alike = np.ones(index.groups, bool)
+        alike[group[codes != first[group]]] = False
         return float(index.sizes[alike].sum() / max(index.people, 1))
 
     def cells(self) -> list[Query]:
@@ -159,11 +168,14 @@ class Typical:
         for _ in range(QUESTIONS if usable else 0):
             picked = [usable[int(place)] for place in self.coins.permutation(len(usable))[:2]]
             parts = [self._set(words, (words.size + 1) // 2) for words in picked]
-            parts.append(self._set(self.secret, (self.secret.size + 2) // 3))
+            parts.append(self._some_values())
             found.append(Query(And(tuple(parts)), terms="published"))
         return found
 
-    def _set(self, words: Words, many: int) -> Condition:
+    def _some_values(self) -> Condition:
+        return self._set(self.secret, (self.secret.size + 2) // 3)
+
+    def _set(self, words: ColumnValues, many: int) -> Condition:
         chosen = sorted(int(code) for code in self.coins.permutation(words.size)[:many])
         known = tuple(words.values[code] for code in chosen if code < len(words.values))
         return In(words.name, known) if known else Missing(words.name)
@@ -192,12 +204,47 @@ class Typical:
             one = measure(self.engine, query, self.estimator, 0.95, self.native)
             assert isinstance(one, Estimate)
             found.append(one)
-        answered = [one for one in found if one.low is not None]
+        answered = [one for one in found if _told(one)]
         error = _OFF * float(np.mean([one.std_error for one in answered])) / spread if 2 * len(answered) >= len(found) else None
         return Judged(len(found), error, len(answered) / len(found))
 
 
-def _levels(words: Words, shares: Mapping[int, float]) -> dict[Level, float]:
+class TypicalOfHaving(Typical):
+    """Typical questions about who has a value, of people who may have several of a secret."""
+
+    def __init__(self, release: Any, secret: int, known: Having) -> None:
+        self.release, self.known, self.place = release, known, secret
+        super().__init__(release, known.engine(())[0])
+        part = release.each[secret]
+        self.secret = Vocabulary.of((), part.domain, declared_in(part.manifest.schema)).published.parts[0]
+        self.secret_shares = {v: float(many) / self.people for v, many in enumerate(known.secrets[secret].totals) if many > 0}
+
+    def count(self, query: Query) -> Estimate:
+        """Return the answer to one question."""
+        found = count(self.release, query)
+        assert isinstance(found, Estimate)
+        if not _told(found) and not self.note:
+            self.note = found.note
+        return found
+
+    def _model(self, value: int) -> tuple[Inside, Flags]:
+        return self.known.boxes(self.place, value).inside, np.array([True, False])
+
+    def _some_values(self) -> Condition:
+        """Return one value: sets that no policy names have no counts, and so no interval."""
+        return _is(self.secret, (self._pick(self.secret_shares),))
+
+    def averages(self) -> Judged | None:
+        """Return nothing: people with several values have no average of them."""
+        return None
+
+
+def _told(one: Estimate) -> bool:
+    """Return whether an answer has an interval; limits that are certain are none."""
+    return one.low is not None and one.confidence < 1.0
+
+
+def _levels(words: ColumnValues, shares: Mapping[int, float]) -> dict[ColumnSet, float]:
     """Return what is asked of a column, with its part of people: single values, or stretches of many numbers or days."""
     if words.is_text or len(shares) <= _SINGLE:
         return {(code,): share for code, share in shares.items()}
@@ -208,7 +255,7 @@ def _levels(words: Words, shares: Mapping[int, float]) -> dict[Level, float]:
     return {stretch: sum(shares[code] for code in stretch) for stretch in stretches if stretch}
 
 
-def _is(words: Words, level: Level) -> Condition:
+def _is(words: ColumnValues, level: ColumnSet) -> Condition:
     if words.decode(level[0]) is None:
         return Missing(words.name)
     return In(words.name, tuple(words.values[code] for code in level))

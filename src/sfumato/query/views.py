@@ -38,7 +38,7 @@ class ViewsEngine(BucketsEngine):
         """Return the engine of a release."""
         joined = _joined(release)
         vocabulary = Vocabulary.of(joined.quasi, joined.domain, declared_in(release.manifest.schema))
-        return cls(BucketIndex.of(joined), vocabulary, joined.quasi, blind=False, misses=None)
+        return cls(BucketIndex.of(joined), vocabulary, joined.quasi, blind=False, model_error=None)
 
     @property
     def no_likelihood(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
+from sfumato.query.facts import having
 from sfumato.query.language.compile import Pieces, compile_condition
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Or, Query
 from sfumato.query.language.sql import UnreadableError, parse_sql
@@ -158,7 +159,11 @@ def _band_edges(column: Column, bands: int) -> list[int]:
 def _secrets(table: TableLike) -> list[Domain]:
     """Return the values that questions ask about in turn: of each sensitive column where each is protected by itself."""
     schema = getattr(table, "schema", None)
-    return [one.domain for one in table.sensitive.apart()] if schema is not None and schema.apart else [table.sensitive.domain]
+    return (
+        [one.domain for one in table.sensitive.each()]
+        if schema is not None and schema.protects_each
+        else [table.sensitive.domain]
+    )
 
 
 def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:
@@ -199,17 +204,19 @@ def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:
 
 def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integers:
     """Return the exact counts on the publisher's own table, which holds the columns as they are published."""
-    vocabulary = vocabulary_of(table)
-    codes = table.sensitive.codes
-    index = RowIndex.of(table.quasi, len(codes))
+    index = RowIndex.of(table.quasi, len(table.sensitive.codes))
+    several = getattr(table, "bundles", None) is not None
+    known = None if several else vocabulary_of(table)
     answers = []
     for query in queries:
+        people, asked = having(table, query) if several else (table, query)
+        vocabulary, codes = known or vocabulary_of(people), people.sensitive.codes
         if query.group_by:
             raise QueryError("a workload query has a GROUP BY", hint="write one query per cell")
         if query.select != (COUNT,):
             raise QueryError("a workload query asks for another figure than COUNT(*)", hint="write count questions")
         total = 0
-        for piece in exact_pieces(query, vocabulary):
+        for piece in exact_pieces(asked, vocabulary):
             rows, found = index.find(piece.rows)
             total += _kernels.count_wanted(codes, piece.values.view(np.uint8), rows, found)
         answers.append(total)

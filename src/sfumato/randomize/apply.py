@@ -23,7 +23,7 @@ class Randomized:
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class PlanEntries:
     """The (part, value) pairs of a plan, sorted by value, then part; those of v begin at `start[v]`. No counts if declared."""
 
     part: Integers
@@ -33,7 +33,7 @@ class Entries:
     start: Integers
 
     @classmethod
-    def of(cls, plan: RandomizationPlan, values: int) -> Entries:
+    def of(cls, plan: RandomizationPlan, values: int) -> PlanEntries:
         """Return the pairs of a plan for so many values."""
         part = np.repeat(np.arange(len(plan.parts)), [len(part.values) for part in plan.parts])
         value = np.concatenate([np.array(part.values, dtype=np.int64) for part in plan.parts])
@@ -54,7 +54,7 @@ def randomize(
     another record. Either way its value is then kept with exactly its retention probability, else replaced by a value of the part
     drawn uniformly, independently of all other records. `entry` says where records go, if that was drawn before.
     """
-    entries = Entries.of(plan, values)
+    entries = PlanEntries.of(plan, values)
     if entry is not None:
         pass
     elif len(plan.parts) == 1:
@@ -72,7 +72,7 @@ def randomize(
     return Randomized(part.astype(np.int32), value)
 
 
-def _dealt(codes: Array, entries: Entries, random: Randomness) -> Integers:
+def _dealt(codes: Array, entries: PlanEntries, random: Randomness) -> Integers:
     """Return an entry per record: the records of each value, in random order, fill the places that the plan has for it."""
     shuffled = random.permutation(len(codes))
     by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -81,7 +81,7 @@ def _dealt(codes: Array, entries: Entries, random: Randomness) -> Integers:
     return entry
 
 
-def _drawn(codes: Array, plan: RandomizationPlan, entries: Entries, random: Randomness) -> Integers:
+def _drawn(codes: Array, plan: RandomizationPlan, entries: PlanEntries, random: Randomness) -> Integers:
     """Return an entry per record, drawn by its own coin with the chance that its value goes to each part."""
     shares = [dict(zip(part.values, part.shares, strict=True)) for part in plan.parts]
     weights = [plan.parts[p].weight * shares[p][v] for p, v in zip(entries.part.tolist(), entries.value.tolist(), strict=True)]

@@ -9,12 +9,12 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.randomize._kernels import lower_and_sort
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
-    """Initial groups g_1 … g_t, row by row: entries `start[g]` … `start[g+1]` are values (of a `Problem`) and their counts."""
+class InitialGroups:
+    """Groups g_1 … g_t, row by row: entries `start[g]` … `start[g+1]` are values (of a `SortedValues`) and their counts."""
 
     start: Integers
     value: Integers
@@ -34,7 +34,7 @@ class Groups:
         return self.value[place], self.count[place]
 
 
-def balance(problem: Problem) -> Groups:
+def balance(problem: SortedValues) -> InitialGroups:
     """Return the initial groups: balanced over the protected values, the others spread in proportion to size ([SDR §10.7])."""
     counts = np.array(problem.counts, dtype=np.int64)
     protected = np.flatnonzero(problem.protected)
@@ -89,7 +89,7 @@ def _with_rest(groups: list[tuple[Integers, Integers]], values: Integers, counts
     return filled
 
 
-def _joined(groups: list[tuple[Integers, Integers]]) -> Groups:
+def _joined(groups: list[tuple[Integers, Integers]]) -> InitialGroups:
     lengths = np.array([len(value) for value, _ in groups], dtype=np.int64)
     start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return Groups(start, np.concatenate([value for value, _ in groups]), np.concatenate([count for _, count in groups]))
+    return InitialGroups(start, np.concatenate([value for value, _ in groups]), np.concatenate([count for _, count in groups]))

@@ -35,8 +35,29 @@ def declared_shares(shares: Mapping[str, Number]) -> dict[str, Fraction]:
     return {value: number / total for value, number in numbers.items()}
 
 
+def shares_of_people(shares: Mapping[str, Number]) -> dict[str, Fraction]:
+    """Return the exact share of people who have each value, of which anybody may have several: they need not add up to 1."""
+    if not isinstance(shares, Mapping) or len(shares) < 2:
+        raise PolicyError(
+            "has: expected at least two value = share of people pairs", hint='such as { "flu" = "0.4", "asthma" = "0.15" }'
+        )
+    numbers = {str(value): exact(share, f"has[{value!r}]") for value, share in shares.items()}
+    wrong = [value for value, number in numbers.items() if not 0 < number < 1]
+    if wrong:
+        raise PolicyError(
+            f"has: the share of people who have {wrong[0]!r} must lie between 0 and 1, got {numbers[wrong[0]]}",
+            hint="of last year's figures, how many people had the value, divided by how many people there were",
+        )
+    return numbers
+
+
 def declared_counts(shares: Mapping[str, Fraction]) -> dict[str, int]:
     """Return whole numbers in exactly the proportions of the shares, large enough to be divided finely among parts."""
+    return declared_people(shares)[0]
+
+
+def declared_people(shares: Mapping[str, Fraction]) -> tuple[dict[str, int], int]:
+    """Return the same, and of how many people they are the numbers who have each value."""
     common = lcm(*(share.denominator for share in shares.values()))
     if common > LARGEST:
         raise PolicyError(
@@ -45,7 +66,7 @@ def declared_counts(shares: Mapping[str, Fraction]) -> dict[str, int]:
         )
     counts = {value: int(share * common) for value, share in shares.items()}
     finer = max(1, _FINE // common)
-    return {value: count * finer for value, count in counts.items()}
+    return {value: count * finer for value, count in counts.items()}, common * finer
 
 
 def require_otherwise(caller: str, otherwise: object, shares: Mapping[str, Fraction]) -> None:

@@ -1,7 +1,8 @@
 """Noise on counts that hides one person's value: two-sided geometric, drawn exactly.
 
 P(k) = (1 − r)/(1 + r)·r^|k| for a rational r. A person who had another value would move two counts of her box by one each, so
-that no outcome becomes more than r⁻² times as likely: r⁻² ≤ γ keeps anybody's odds within γ. No float is compared with a chance.
+that no outcome becomes more than r⁻² times as likely: r⁻² ≤ γ keeps anybody's odds within γ. Who is counted of up to k values
+moves up to 2k counts: r^(−2k) ≤ γ. No float is compared with a chance.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.errors import Infeasible
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.coins import Choices
 from sfumato.randomness import Randomness
 
@@ -29,10 +30,10 @@ def largest_odds(bounds: Bounds) -> Fraction:
     Of every table of noisy counts a value of the set is at most γ times as likely a cause as one outside of it, so γ bounds the
     odds of sets too. It follows from declared shares, so that refusing tells nothing about anybody.
     """
-    shares = {event: Fraction(count, bounds.total) for event, count in zip(bounds.events, bounds.event_counts, strict=True)}
+    shares = {event: Fraction(count, bounds.people) for event, count in zip(bounds.labels, bounds.counts, strict=True)}
     grown = {
         event: limit * (1 - shares[event]) / (shares[event] * (1 - limit))
-        for event, limit in zip(bounds.events, bounds.event_limits, strict=True)
+        for event, limit in zip(bounds.labels, bounds.limits, strict=True)
         if limit < 1
     }
     gamma = min(grown.values())
@@ -50,17 +51,17 @@ def largest_odds(bounds: Bounds) -> Fraction:
     return gamma
 
 
-def noise_ratio(gamma: Fraction, columns: int = 1) -> Fraction:
-    """Return r: the smallest multiple of 2⁻³⁰ with r⁻² ≤ γ; r^(−2·columns) ≤ γ where each of several columns has such noise.
+def noise_ratio(gamma: Fraction, values: int = 1) -> Fraction:
+    """Return r: the smallest multiple of 2⁻³⁰ with r^(−2·values) ≤ γ, where a person is counted of so many values at most.
 
-    Somebody may know how columns go together, so that what they tell multiplies.
+    Those of several columns are added up: somebody may know how columns go together, so that what they tell multiplies.
     """
-    if columns == 1:
+    if values == 1:
         return Fraction(_numerator(gamma), 1 << BITS)
     low, high = 0, 1 << BITS
     while high - low > 1:
         middle = (low + high) // 2
-        if Fraction(middle, 1 << BITS) ** (2 * columns) * gamma >= 1:
+        if Fraction(middle, 1 << BITS) ** (2 * values) * gamma >= 1:
             high = middle
         else:
             low = middle

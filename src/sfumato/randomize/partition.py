@@ -13,10 +13,10 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.randomize._kernels import merge_along
-from sfumato.randomize.balance import Groups, balance
+from sfumato.randomize.balance import InitialGroups, balance
 from sfumato.randomize.per_value import best_retentions
 from sfumato.randomize.plan import Part, RandomizationPlan
-from sfumato.randomize.problem import Problem
+from sfumato.randomize.problem import SortedValues
 from sfumato.randomize.uniform import confidence_factor, largest_gamma, retention
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def per_value_retentions(cap: Fraction | None = None) -> Retentions:
     return rule
 
 
-def one_part(problem: Problem, rule: Retentions, *, people: int, delta: Fraction = DELTA) -> RandomizationPlan:
+def one_part(problem: SortedValues, rule: Retentions, *, people: int, delta: Fraction = DELTA) -> RandomizationPlan:
     """Return the plan of a single part: all values are randomized among all."""
     part = _part(problem, dict(enumerate(problem.counts)), rule)
     bound = confidence_factor(delta) / math.sqrt(people) * _cost([part])
@@ -62,7 +62,7 @@ def one_part(problem: Problem, rule: Retentions, *, people: int, delta: Fraction
 
 
 def partitioned(
-    problem: Problem,
+    problem: SortedValues,
     rule: Retentions,
     *,
     people: int,
@@ -89,7 +89,7 @@ def partitioned(
     return RandomizationPlan(tuple(parts), unit * _cost(parts), paper, whole.error_bound, delta, len(groups))
 
 
-def _parts(problem: Problem, groups: Groups, merging: Merging, rule: Retentions) -> list[Part] | None:
+def _parts(problem: SortedValues, groups: InitialGroups, merging: Merging, rule: Retentions) -> list[Part] | None:
     """Return the parts of a merging, None where there is none that keeps the bounds, exactly computed."""
     if not math.isfinite(merging.cost):
         return None
@@ -106,7 +106,7 @@ def _parts(problem: Problem, groups: Groups, merging: Merging, rule: Retentions)
     return parts
 
 
-def _part(problem: Problem, counts: dict[int, int], rule: Retentions) -> Part:
+def _part(problem: SortedValues, counts: dict[int, int], rule: Retentions) -> Part:
     present = sorted(counts, key=lambda value: problem.codes[value])
     own = [counts[value] for value in present]
     kept, gamma = rule(own, [problem.limits[value] for value in present])
@@ -137,7 +137,7 @@ def _inverse_retention(part: Part) -> float:
 _FEW = 4
 
 
-def banded_orders(groups: Groups, values: int) -> Iterator[Integers]:
+def banded_orders(groups: InitialGroups, values: int) -> Iterator[Integers]:
     """Yield orders of the groups by reverse Cuthill–McKee on A·Aᵀ, one for each arrangement of its connected components.
 
     Groups that share no value lie in different components, which the algorithm leaves in any order. With few components every
@@ -194,7 +194,7 @@ class Merging:
 Merger = Callable[[Integers], Merging]
 
 
-def merger(problem: Problem, groups: Groups, cap: Fraction | None) -> Merger:
+def merger(problem: SortedValues, groups: InitialGroups, cap: Fraction | None) -> Merger:
     """Return the function that merges the groups optimally along an order; every part has all its γ above 1, or the cost is ∞."""
     which, odds = problem.classes
     limit = np.inf if cap is None else float(cap)

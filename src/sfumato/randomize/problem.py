@@ -11,11 +11,11 @@ import numpy as np
 from sfumato.arrays import Flags, Floats, Integers
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SortedValues:
     """Sensitive values by falling count, then text: `codes` in the domain, counts and bounds."""
 
     codes: tuple[int, ...]
@@ -23,7 +23,7 @@ class Problem:
     limits: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, bounds: Bounds) -> Problem:
+    def of(cls, bounds: Bounds) -> SortedValues:
         """Return the problem of these bounds, whose values stand in the order of their codes.
 
         Bounds that protect nothing are refused, and so is a bound that equals a value's share: only a matrix that keeps no value

@@ -1,6 +1,5 @@
 """Release forms: what is published, how it is written and read back."""
 
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.columns import ColumnsRelease
@@ -11,7 +10,6 @@ from sfumato.release.synthetic import SyntheticRelease
 from sfumato.release.views import ViewsRelease
 
 __all__ = [
-    "ApartRelease",
     "BucketsRelease",
     "Claim",
     "ColumnsRelease",

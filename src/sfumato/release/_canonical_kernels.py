@@ -14,10 +14,10 @@ from sfumato.arrays import Integers
 
 
 @njit(cache=True)
-def _after(start: Integers, keys: Integers, one: int, two: int) -> bool:
+def _after(start: Integers, keys: Integers, left: int, right: int) -> bool:
     """Return whether sequence `one` comes after sequence `two`; one that the other begins with comes first."""
-    i, end = start[one], start[one + 1]
-    j, stop = start[two], start[two + 1]
+    i, end = start[left], start[left + 1]
+    j, stop = start[right], start[right + 1]
     while i < end and j < stop:
         if keys[i] != keys[j]:
             return bool(keys[i] > keys[j])
@@ -32,15 +32,15 @@ def _lists(start: Integers, keys: Integers) -> list[list[int]]:
 
 
 def _first_fall(start: Integers, keys: Integers) -> int:
-    return next((place for place, (one, two) in enumerate(pairwise(_lists(start, keys))) if one > two), -1)
+    return next((place for place, (left, right) in enumerate(pairwise(_lists(start, keys))) if left > right), -1)
 
 
 @njit(cache=True, plain=_first_fall, same=True)
 def first_fall(start: Integers, keys: Integers) -> int:
     """Return the first sequence that comes after the next one, −1 where there is none."""
-    for one in range(len(start) - 2):
-        if _after(start, keys, one, one + 1):
-            return one
+    for g in range(len(start) - 2):
+        if _after(start, keys, g, g + 1):
+            return g
     return -1
 
 
@@ -65,10 +65,10 @@ def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:
 
 
 @njit(cache=True)
-def _first_differs(start: Integers, keys: Integers, one: int, two: int) -> bool:
-    if start[one] == start[one + 1] or start[two] == start[two + 1]:
-        return bool((start[one] == start[one + 1]) != (start[two] == start[two + 1]))
-    return bool(keys[start[one]] != keys[start[two]])
+def _first_differs(start: Integers, keys: Integers, left: int, right: int) -> bool:
+    if start[left] == start[left + 1] or start[right] == start[right + 1]:
+        return bool((start[left] == start[left + 1]) != (start[right] == start[right + 1]))
+    return bool(keys[start[left]] != keys[start[right]])
 
 
 @njit(cache=True)
@@ -93,16 +93,16 @@ def _merge_sort(start: Integers, keys: Integers, here: Integers, there: Integers
 
 def _ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
     lists = _lists(start, keys)
-    found = np.zeros(len(order), np.int64)
-    found[order[1:]] = np.cumsum([lists[two] > lists[one] for one, two in pairwise(order.tolist())], dtype=np.int64)
-    return found
+    rank = np.zeros(len(order), np.int64)
+    rank[order[1:]] = np.cumsum([lists[right] > lists[left] for left, right in pairwise(order.tolist())], dtype=np.int64)
+    return rank
 
 
 @njit(cache=True, plain=_ranks, same=True)
 def ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the rank of every sequence, given their ascending order; equal ones have the same."""
-    found = np.zeros(len(order), np.int64)
+    rank = np.zeros(len(order), np.int64)
     for place in range(1, len(order)):
         rise = _after(start, keys, order[place], order[place - 1])
-        found[order[place]] = found[order[place - 1]] + int(rise)
-    return found
+        rank[order[place]] = rank[order[place - 1]] + int(rise)
+    return rank

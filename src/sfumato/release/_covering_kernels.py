@@ -82,7 +82,7 @@ def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, out
 
 @njit(cache=True)
 def covering_groups(
-    dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, begin: int, most: int, found: Any, many: Any
+    dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, begin: int, most: int, buffer: Any, many: Any
 ) -> int:
     """Write the groups that cover each person from `begin` on, until `found` could overflow; return the first person left out.
 
@@ -92,14 +92,14 @@ def covering_groups(
     """
     used = 0
     for p in range(begin, len(many)):
-        if used + most > len(found):
+        if used + most > len(buffer):
             return p
         many[p] = 0
         if (dense[p] < 0).any() or (sparse[p] < 0).any():
             continue
         if sparse.shape[1]:
-            many[p] = _from_lists(dense[p], bits, sparse[p], start, groups, found, used)
+            many[p] = _from_lists(dense[p], bits, sparse[p], start, groups, buffer, used)
         else:
-            many[p] = _from_bits(dense[p], bits, found, used)
+            many[p] = _from_bits(dense[p], bits, buffer, used)
         used += many[p]
     return len(many)

@@ -37,8 +37,8 @@ def pack(codes: Array, width: int, out: Array) -> None:
 
 def _unpack(packed: Array, width: int, out: Array) -> None:
     bits = np.zeros(len(out) * width, np.uint8)
-    found = np.unpackbits(packed, bitorder="little")[: len(bits)]
-    bits[: len(found)] = found
+    unpacked = np.unpackbits(packed, bitorder="little")[: len(bits)]
+    bits[: len(unpacked)] = unpacked
     out[:] = 0
     for place, column in enumerate(bits.reshape(len(out), width).T):
         out |= column.astype(np.int32) << np.int32(place)

@@ -16,6 +16,7 @@ import re
 import secrets
 import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from types import FrameType
 from typing import Any, BinaryIO, TypeVar
 
 from sfumato.errors import OutputError
+from sfumato.places import is_own
 
 fcntl: Any
 try:
@@ -73,6 +75,15 @@ def write_private(path: Path, write: Callable[[BinaryIO], object]) -> None:
         flush(path.parent)
 
 
+def replace_private(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file that only its owner can read in place of an earlier one: whoever is killed leaves the old one or the new."""
+    with workshop(path) as hidden:
+        draft = write_draft(hidden / path.name, write)
+        let_in()
+        os.replace(draft, path)
+        flush(path.parent)
+
+
 def write_draft(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     """Write a file in a workshop, readable for its owner only and surely on disk, and return its path."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
@@ -94,7 +105,7 @@ def workshop(target: Path) -> Iterator[Path]:
         try:
             home.mkdir(parents=True, exist_ok=True)
             sweep(home)
-            place, lock = _open_workshop(target)
+            place, lock = _open_workshop(lambda: target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial"))
             try:
                 yield place
             finally:
@@ -106,13 +117,39 @@ def workshop(target: Path) -> Iterator[Path]:
                     folder.rmdir()
 
 
-def sweep(home: Path) -> None:
-    """Remove the workshops in a directory whose processes are gone. Nothing else is touched, nor what cannot be removed."""
+def temporary_workshop(name: str) -> tuple[Path, int]:
+    """Return a new directory of the user's alone among temporary files, and its lock, which ends with the process or when closed.
+
+    Those of this name that killed processes of hers left are removed.
+    """
+    home = Path(tempfile.gettempdir())
+    sweep(home, re.compile(rf"{re.escape(name)}-[0-9a-f]{{12}}"))
+    return _open_workshop(lambda: home / f"{name}-{secrets.token_hex(6)}")
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """Give a directory for files that only this user may see and that nobody needs later, where the system keeps such.
+
+    It is gone at the end. What a process that was killed left there of a table is removed by the next one that needs one.
+    """
+    place, lock = temporary_workshop("sfumato")
+    try:
+        yield place
+    finally:
+        _remove(place)
+        os.close(lock)
+
+
+def sweep(home: Path, names: re.Pattern[str] = _WORKSHOP) -> None:
+    """Remove this user's workshops whose processes are gone. Nothing else is touched, nor what cannot be removed."""
     if fcntl is None:
         return
-    for place in [entry for entry in home.iterdir() if _WORKSHOP.fullmatch(entry.name)]:
+    for place in [entry for entry in home.iterdir() if names.fullmatch(entry.name)]:
         with contextlib.suppress(OSError):
-            if place.is_symlink() or not place.is_dir() or not (_is_lock(place / LOCK) or not any(place.iterdir())):
+            if not is_own(place) or not place.is_dir() or not (_is_lock(place / LOCK) or not any(place.iterdir())):
+                continue
+            if place.stat().st_uid != os.geteuid():  # whoever made it could put another directory in its place meanwhile
                 continue
             lock = _lock(place, needed=True)
             if lock is not None:
@@ -170,10 +207,10 @@ def _to_disk(directory: Path) -> None:
         flush(Path(folder))
 
 
-def _open_workshop(target: Path) -> tuple[Path, int]:
+def _open_workshop(name: Callable[[], Path]) -> tuple[Path, int]:
     """Return a new workshop and its lock. Somebody may sweep it before it is locked: then there is another one."""
     while True:
-        place = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
+        place = name()
         place.mkdir(mode=0o700)
         with contextlib.suppress(FileNotFoundError):
             lock = _lock(place, needed=False)

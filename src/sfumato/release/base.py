@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato import notebook
-from sfumato.arrays import Array, Floats
-from sfumato.errors import FormatError
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.errors import FormatError, InputError, did_you_mean
+from sfumato.form import FORMS, Form
 from sfumato.release.accounts import fixed_claim
-from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
+from sfumato.release.canonical import CanonicalOrder, TableRows, canonical_order, require_canonical
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
@@ -31,16 +32,32 @@ if TYPE_CHECKING:
     from sfumato.query.language.predicate import Query
     from sfumato.query.quality import Quality, QualityOfEach
 
-FORMS: dict[str, type[Release]] = {}
-APART: dict[str, type[Release]] = {}
-"""The same forms of releases that protect each of several sensitive columns by itself."""
+RELEASES: dict[str, type[Release]] = {}
+"""The classes of releases by their form."""
+
+_WORDS = "manifest.json: a claim is not made in the words that such a claim has"
 
 SHOWN = 5
 """How many rows of each published table a notebook shows."""
 
 
+class _Fields(ABC):
+    """What every form has as a field of its own."""
+
+    if TYPE_CHECKING:  # a field of some forms, which a property here would take for its default
+
+        @property
+        def domain(self) -> Domain:
+            """The sensitive values of the release; of several secrets each has its own."""
+
+    @property
+    @abstractmethod
+    def made_from(self) -> Native:
+        """The kind of frame that the table came in."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(ABC):
+class Release(_Fields):
     """A published table. Immutable; a subclass per form.
 
     >>> import pyarrow as pa
@@ -56,15 +73,14 @@ class Release(ABC):
     manifest: Manifest
 
     form: ClassVar[str]
-    shows_counts: ClassVar[bool] = True
-    """Whether the tables show how often each sensitive value occurs, so that the manifest may list it."""
-    hides_presence: ClassVar[bool] = False
-    """Whether a release of this form may claim that it hides who is in the table."""
 
-    def __init_subclass__(cls, *, apart: bool = False, **options: Any) -> None:
+    of_several: ClassVar[bool] = False
+    """Whether a release of this form may have several secrets."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "form" in vars(cls):
-            (APART if apart else FORMS)[cls.form] = cls
+            RELEASES[cls.form] = cls
 
     def __post_init__(self) -> None:
         for array in _arrays(vars(self).values()):
@@ -74,7 +90,7 @@ class Release(ABC):
         quasi = ", ".join(str(column["name"]) for column in self.manifest.schema["quasi"])
         sensitive = ", ".join(str(column["name"]) for column in self.manifest.schema["sensitive"])
         public = self.manifest.parameters
-        groups = public.get("buckets", public.get("groups", len(public.get("parts", ()))))
+        groups = public.get("groups", len(public.get("parts", ())))
         return f"{type(self).__name__}({self.rows:,} people in {groups:,} groups; {quasi} → {sensitive})"
 
     def _repr_html_(self) -> str:
@@ -98,13 +114,70 @@ class Release(ABC):
         """Number of people published."""
         return self.manifest.rows
 
+    @property
+    def shown_as(self) -> Form:
+        """What follows from the form."""
+        return FORMS[self.form]
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of people in each group, or part; nothing where records are in none."""
+        return np.zeros(0, np.int64)
+
+    @property
+    def account(self) -> Integers | None:
+        """The account of each group, where groups have accounts."""
+        return None
+
+    @property
+    def decoys(self) -> int:
+        """How many of the sensitive values shown in each group belong to nobody."""
+        return 0
+
+    @property
+    def noisy(self) -> bool:
+        """Whether counts have noise."""
+        return self.manifest.rests_on.noisy
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the secrets: of several sensitive columns that are protected each by itself, each is one."""
+        return self.manifest.secrets
+
+    @cached_property
+    def each(self) -> tuple[Self, ...]:
+        """The release of each secret alone, all with the same people and groups; a release of one secret is its own."""
+        return (
+            (self,)
+            if len(self.secrets) == 1
+            else tuple(self._alone(k, manifest) for k, manifest in enumerate(self.manifest.each))
+        )
+
+    def of(self, secret: str) -> Self:
+        """Return the release of one secret alone."""
+        if secret not in self.secrets:
+            raise InputError(f"there is no secret {secret!r}", hint=did_you_mean(secret, self.secrets))
+        return self.each[self.secrets.index(secret)]
+
+    def _alone(self, place: int, manifest: Manifest) -> Self:
+        """Return the release of one of several secrets, with what the manifest says of it."""
+        raise FormatError(f"a release of the form {self.form!r} has one secret")
+
     @abstractmethod
     def tables(self) -> dict[str, pa.Table]:
         """Return what is published, as Arrow tables."""
 
     @abstractmethod
     def beliefs(self, people: Any) -> Floats:
-        """Return, per given quasi row and sensitive value, the reader's belief, averaged over the published rows that fit."""
+        """Return, per given quasi row and sensitive value, the reader's largest belief: over all groups or rows that fit.
+
+        That is what claims bound ([F' §3.1] takes the largest over the groups that hold a person's quasi values). Those of one
+        person may add up to more than 1.
+        """
+
+    @abstractmethod
+    def mean_beliefs(self, people: Any) -> Floats:
+        """Return the same where she may be any of the published rows that fit: a mean over them, which adds up to 1."""
 
     def presence(self, people: Any) -> Floats:
         """Return a stranger's belief that a person with each of these quasi rows is in the table; 0 where it is ruled out."""
@@ -116,15 +189,14 @@ class Release(ABC):
     @property
     def native(self) -> Native:
         """The kind of frame that results come back in: that of the table published here, pyarrow for a loaded release."""
-        kind: Native = getattr(self, "made_from")  # noqa: B009  (a field of every form)
-        return kind
+        return self.made_from
 
     def frames(self, kind: Native | None = None) -> dict[str, Any]:
         """Return what is published as frames of the caller's own kind, or of the kind asked for."""
         return {name: to_native(table, kind or self.native) for name, table in self.tables().items()}
 
     @abstractmethod
-    def listing(self) -> tuple[tuple[Shown, ...], int]:
+    def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the rows of every table by group and by what they show, and the number of groups: what has a canonical order."""
 
     def require_canonical(self) -> None:
@@ -145,23 +217,27 @@ class Release(ABC):
         return fixed_claim(self.manifest, claim)
 
     def contradictions(self) -> list[str]:
-        """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""
-        manifest, found = self.manifest, inconsistencies(self.manifest)
+        """Return where the manifest has words of its own, or names what the release lacks: either could leak information."""
+        manifest, faults = self.manifest, inconsistencies(self.manifest)
+        if len(self.each) > 1:
+            if any(claim != self.in_fixed_words(claim) for claim in self.claims):
+                faults.append(_WORDS)
+            return list(dict.fromkeys([*faults, *(fault for release in self.each for fault in release.contradictions())]))
         paper_claim = manifest.parameters.get("weaker_claim")
         kinds = [claim.kind for claim in self.claims]
-        allowed = [[], ["association"], *([["presence", "association"]] if self.hides_presence else [])]
+        allowed = [[], ["association"], *([["presence", "association"]] if self.shown_as.hides_presence else [])]
         if kinds not in allowed or (paper_claim is not None and kinds):
-            found.append("manifest.json: these are not the claims that a release makes")
+            faults.append("manifest.json: these are not the claims that a release makes")
         elif paper_claim not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
             claim != self.in_fixed_words(claim) for claim in self.claims
         ):
-            found.append("manifest.json: a claim is not made in the words that such a claim has")
-        shown = self.labels if self.shows_counts else ()
+            faults.append(_WORDS)
+        shown = self.labels if self.shown_as.has_groups else ()
         if manifest.values is not None and tuple(entry.get("value") for entry in manifest.values) != shown:
-            found.append("the manifest lists other sensitive values than the tables show, or in another order")
+            faults.append("the manifest lists other sensitive values than the tables show, or in another order")
         if not self._knows_names():
-            found.append("manifest.json: it speaks of sensitive values or of columns that the release does not have")
-        return found
+            faults.append("manifest.json: it names sensitive values or columns that the release does not have")
+        return faults
 
     def _knows_names(self) -> bool:
         """Return whether requirement and method speak of values and columns that the release has.
@@ -178,11 +254,10 @@ class Release(ABC):
     @property
     def labels(self) -> tuple[str, ...]:
         """The sensitive values of the release as text, in the order of the tables."""
-        domain: Domain = getattr(self, "domain")  # noqa: B009  (a field of every form)
-        return domain.labels
+        return self.domain.labels
 
     @abstractmethod
-    def arranged(self, order: Order) -> Self:
+    def arranged(self, order: CanonicalOrder) -> Self:
         """Return the same release with rows and group numbers in this order."""
 
     @classmethod
@@ -240,23 +315,36 @@ class Release(ABC):
 
         They are learned from all boxes together and raked: over the people of a box they add up to what the box shows. They
         are population statistics, computed from the release alone: what is usual among people like these, not what is known
-        of a person. Of several secrets that are protected each by itself, those of each add up to one.
+        of a person. Of several secrets that are protected each by itself, those of each add up to one. Where people may have
+        several values of a secret, they are those of having each, and add up to how many somebody is expected to have.
         """
         from sfumato.query.complete import probabilities
 
         return probabilities(self, kind)
 
-    def impute(self, m: int = 10, *, random: Any = None, kind: Native | None = None) -> list[Any]:
+    def impute(
+        self,
+        m: int = 10,
+        *,
+        seed: int | None = None,
+        random: Any = None,
+        kind: Native | None = None,
+        shape: Literal["wide", "long"] | None = None,
+    ) -> list[Any]:
         """Return m completed tables as frames: quasi values as published, and a sensitive value drawn for every row.
 
         Analyse every one of them with any tool, and combine the results with `sfumato.combine`: one table alone shows neither
         what the release leaves open nor anybody's value. The draws are proper (Rubin): the model's parameters are drawn too.
-        An integer as `random` makes them repeatable. Several secrets that are protected each by itself are drawn independently
-        of one another inside groups, since how they go together is not published: `UnlinkedWarning`.
+        A `seed` makes them repeatable; `random` is another spelling, and also takes a `Randomness`. Several secrets that are
+        protected each by itself are drawn independently of one another inside groups, since how they go together is not
+        published: `UnlinkedWarning`.
+
+        Where people may have several values of a secret, everybody gets a set of them: in `wide` tables, the usual ones, a column
+        of 0 and 1 for each value (`diagnosis = Flu`), in `long` ones a row for each person and value, with her number (`person`).
         """
         from sfumato.query.complete import impute
 
-        return impute(self, m, random=random, kind=kind)
+        return impute(self, m, seed=seed, random=random, kind=kind, shape=shape)
 
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all, and return its manifest; in CSV, sets become JSON text."""
@@ -278,7 +366,7 @@ class Release(ABC):
 
             release = read_counted(place, manifest) if counts_rows(manifest) else None
         if release is None:
-            stored = read_release(place)
+            stored = read_release(place, manifest)
             require_sound(place, stored.problems)
             release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
         faults = release.contradictions()
@@ -289,11 +377,11 @@ class Release(ABC):
 
 def form_of(manifest: Manifest) -> type[Release]:
     """Return the class of the form that a manifest names."""
-    form = (APART if manifest.apart else FORMS).get(manifest.form)
-    if form is None and manifest.form in FORMS:
-        raise FormatError(f"a release of the form {manifest.form!r} does not protect each of several columns by itself")
+    form = RELEASES.get(manifest.form)
     if form is None:
-        raise FormatError(f"this sfumato does not know the form {manifest.form!r}", hint=f"known: {', '.join(sorted(FORMS))}")
+        raise FormatError(f"this sfumato does not know the form {manifest.form!r}", hint=f"known: {', '.join(sorted(RELEASES))}")
+    if len(manifest.secrets) > 1 and not form.of_several:
+        raise FormatError(f"a release of the form {manifest.form!r} does not protect each of several columns by itself")
     return form
 
 

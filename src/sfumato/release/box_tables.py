@@ -51,16 +51,16 @@ def read_box(records: pa.Table, name: str, kind: Kind, group: Small, first: Inte
     """
     if kind == "categorical":
         return _read_sets(name, records[name], group, first)
-    found = _read_ranges(records, name, kind, group, first)
+    ranges = _read_ranges(records, name, kind, group, first)
     if name + MISSING in records.column_names and not part:
-        require_flag(found)
-    return found
+        require_flag(ranges)
+    return ranges
 
 
 def require_flag(box: Ranges) -> None:
     """Raise `FormatError` where no group says that values are missing, and a column is there to say it."""
     if not box.has_missing:
-        raise FormatError(f"table 'records': column {box.name + MISSING!r} is there although it says nothing")
+        raise FormatError(f"table 'records': column {box.name + MISSING!r} says nothing and should be left out")
 
 
 def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Ranges:
@@ -75,12 +75,14 @@ def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: 
     if name + MISSING in records.column_names:
         missing = np.asarray(decoded(records[name + MISSING]).to_numpy(zero_copy_only=False), dtype=bool)
     _require_same(name, [low, high, missing], group, first)
-    found = Ranges(name, kind, both.values, low[first], high[first], missing[first])
-    if ((found.low < 0) != (found.high < 0)).any() or (found.low > found.high).any():
-        raise FormatError(f"table 'records': some groups have a range of {name!r} with one end, or upside down")
-    if ((found.low < 0) & ~found.missing).any():
+    ranges = Ranges(name, kind, both.values, low[first], high[first], missing[first])
+    if ((ranges.low < 0) != (ranges.high < 0)).any() or (ranges.low > ranges.high).any():
+        raise FormatError(
+            f"table 'records': some groups have a range of {name!r} with one end only, or with a minimum above its maximum"
+        )
+    if ((ranges.low < 0) & ~ranges.missing).any():
         raise FormatError(f"table 'records': some groups show neither values of {name!r} nor that they are missing")
-    return found
+    return ranges
 
 
 def _read_sets(name: str, column: pa.ChunkedArray, group: Small, first: Integers) -> Sets:
@@ -96,10 +98,10 @@ def _read_sets(name: str, column: pa.ChunkedArray, group: Small, first: Integers
     own = length[first]
     start = np.concatenate(([0], np.cumsum(own))).astype(np.int64)
     entry = np.repeat(offsets[:-1][first] - start[:-1], own) + np.arange(int(start[-1]))
-    found = Sets(name, coded.values, start, codes[entry])
-    if (own == 0).any() or (np.diff(found.codes)[np.diff(found.owner) == 0] <= 0).any():
+    sets = Sets(name, coded.values, start, codes[entry])
+    if (own == 0).any() or (np.diff(sets.codes)[np.diff(sets.owner) == 0] <= 0).any():
         raise FormatError(f"table 'records': the sets of {name!r} should be sorted, without repetitions and never empty")
-    return found
+    return sets
 
 
 def _flat(name: str, column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
@@ -121,10 +123,10 @@ def _flat(name: str, column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
 
 def _list_of(text: str) -> list[str | None]:
     """Return the list that a text spells, in the one way that a list is spelled."""
-    found = json.loads(text)
-    if not isinstance(found, list) or as_json(found) != text:
+    values = json.loads(text)
+    if not isinstance(values, list) or as_json(values) != text:
         raise ValueError("not a list as releases write it")
-    return found
+    return values
 
 
 def as_json(entry: list[str | None]) -> str:
@@ -140,30 +142,30 @@ def joined_boxes(parts: Sequence[Box], number: Integers) -> Box:
     values, places = joined_values([part.values for part in parts])
     whole: Box
     if isinstance(parts[0], Sets):
-        sets = [one for one in parts if isinstance(one, Sets)]
-        length = np.concatenate([np.diff(one.start) for one in sets])
+        sets = [part for part in parts if isinstance(part, Sets)]
+        length = np.concatenate([np.diff(part.start) for part in sets])
         start = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
-        codes = np.concatenate([place[one.codes] for place, one in zip(places, sets, strict=True)]).astype(np.int32)
+        codes = np.concatenate([place[part.codes] for place, part in zip(places, sets, strict=True)]).astype(np.int32)
         whole = Sets(parts[0].name, values, start, codes)
     else:
-        ranges = [one for one in parts if isinstance(one, Ranges)]
+        ranges = [part for part in parts if isinstance(part, Ranges)]
         low, high = (
             np.concatenate([np.where(end < 0, -1, place[end]) for place, end in zip(places, ends, strict=True)]).astype(np.int32)
-            for ends in ([one.low for one in ranges], [one.high for one in ranges])
+            for ends in ([part.low for part in ranges], [part.high for part in ranges])
         )
-        whole = Ranges(parts[0].name, parts[0].kind, values, low, high, np.concatenate([one.missing for one in ranges]))
+        whole = Ranges(parts[0].name, parts[0].kind, values, low, high, np.concatenate([part.missing for part in ranges]))
     again = np.flatnonzero(number[1:] == number[:-1]) + 1
     if len(again) and not _alike(whole.take(again), whole.take(again - 1)):
         raise _differ(parts[0].name)
     return whole.take(np.flatnonzero(np.append(True, number[1:] != number[:-1])))
 
 
-def _alike(one: Box, other: Box) -> bool:
-    if isinstance(one, Sets) and isinstance(other, Sets):
-        return np.array_equal(one.start, other.start) and np.array_equal(one.codes, other.codes)
-    assert isinstance(one, Ranges)
+def _alike(box: Box, other: Box) -> bool:
+    if isinstance(box, Sets) and isinstance(other, Sets):
+        return np.array_equal(box.start, other.start) and np.array_equal(box.codes, other.codes)
+    assert isinstance(box, Ranges)
     assert isinstance(other, Ranges)
-    same = (np.array_equal(*pair) for pair in ((one.low, other.low), (one.high, other.high), (one.missing, other.missing)))
+    same = (np.array_equal(*pair) for pair in ((box.low, other.low), (box.high, other.high), (box.missing, other.missing)))
     return all(same)
 
 

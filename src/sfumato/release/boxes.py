@@ -137,10 +137,10 @@ class Sets:
 
     def holds(self, position: int) -> Flags:
         """Return which groups can hold a person whose value has this code."""
-        found = np.zeros(len(self.start) - 1, bool)
+        held = np.zeros(len(self.start) - 1, bool)
         if position != NOWHERE:
-            found[self.owner[self.codes == (len(self.values) if position == NO_VALUE else position)]] = True
-        return found
+            held[self.owner[self.codes == (len(self.values) if position == NO_VALUE else position)]] = True
+        return held
 
 
 Box = Ranges | Sets
@@ -181,8 +181,8 @@ def box_ranks(boxes: Sequence[Box]) -> Integers:
 
 def fitting(boxes: Sequence[Box], positions: Sequence[int]) -> Flags:
     """Return which groups can hold a person with these positions, one per column."""
-    found: Flags = np.logical_and.reduce([box.holds(int(place)) for box, place in zip(boxes, positions, strict=True)])
-    return found
+    held: Flags = np.logical_and.reduce([box.holds(int(place)) for box, place in zip(boxes, positions, strict=True)])
+    return held
 
 
 def _as_type(values: pa.Array, kind: pa.DataType, name: str) -> pa.Array:

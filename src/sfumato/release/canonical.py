@@ -1,4 +1,4 @@
-"""The one order in which a release is written down (docs/formats.md): another order of rows or groups could tell anything.
+"""The one order in which a release is written down (docs/formats.md): any other order of rows or groups could leak information.
 
 Rows of a table are sorted by group, then by what they show, column after column. Groups are numbered by what they show: by
 their sorted rows in the first table, then in the second, and so on. Of two groups of which one shows the first rows of
@@ -21,7 +21,7 @@ _AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class TableRows:
     """One table of a release: the group of every row, and a number from 0 on that ascends with what the row shows."""
 
     name: str
@@ -30,14 +30,14 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class CanonicalOrder:
     """`number[g]` is the canonical number of group g, from 0 on; `rows[t][i]` is the row that stands i-th in table t."""
 
     number: Small
     rows: tuple[Array, ...]
 
 
-def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
+def canonical_order(tables: Sequence[TableRows], groups: int) -> CanonicalOrder:
     """Return the canonical order of these tables of groups 0 … groups−1, whatever order they are in."""
     sorted_rows = [_by_group(table) for table in tables]
     starts = [_starts(table.group, groups) for table in tables]
@@ -47,7 +47,9 @@ def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
         order = sort_ties(start, keys, ascending(keys[start[:-1]] + 1))
     number = np.empty(groups, np.int32)
     number[order] = np.arange(groups, dtype=np.int32)
-    return Order(number, tuple(taken(rows, _segments(begin, order)) for rows, begin in zip(sorted_rows, starts, strict=True)))
+    return CanonicalOrder(
+        number, tuple(taken(rows, _segments(begin, order)) for rows, begin in zip(sorted_rows, starts, strict=True))
+    )
 
 
 def _by_first_rows(key: Integers, rows: Array, start: Integers) -> Integers | None:
@@ -58,7 +60,7 @@ def _by_first_rows(key: Integers, rows: Array, start: Integers) -> Integers | No
     return None if (ranked[1:] == ranked[:-1]).any() else order
 
 
-def require_canonical(tables: Sequence[Shown], groups: int) -> None:
+def require_canonical(tables: Sequence[TableRows], groups: int) -> None:
     """Raise `FormatError` unless rows and groups are in canonical order; group numbers must lie in 0 … groups−1."""
     for table in tables:
         if _rows_fall(table):
@@ -82,17 +84,17 @@ def ranked_lists(start: Integers, codes: Array) -> tuple[Integers, int]:
 
 def _out_of_order(what: str) -> FormatError:
     return FormatError(
-        f"{what} not in the canonical order, and another order could tell anything",
+        f"{what} not in the canonical order, and any other order could leak information",
         hint="the release was made or changed by something else; get it again",
     )
 
 
-def _by_group(table: Shown) -> Array:
+def _by_group(table: TableRows) -> Array:
     """Return the rows by group, then by key."""
     return ascending(_packed(table), used_up=True) if falls(table.key) else ascending(table.group)
 
 
-def _rows_fall(table: Shown) -> bool:
+def _rows_fall(table: TableRows) -> bool:
     """Return whether a row comes after one of a later group, or after one of its group with a larger key."""
     for begin in range(0, len(table.key) - 1, _AT_ONCE):
         group, key = table.group[begin : begin + _AT_ONCE + 1], table.key[begin : begin + _AT_ONCE + 1]
@@ -101,7 +103,7 @@ def _rows_fall(table: Shown) -> bool:
     return False
 
 
-def _packed(table: Shown) -> Integers:
+def _packed(table: TableRows) -> Integers:
     """Return a number per row that ascends with group and key."""
     keys = int(table.key.max(initial=0)) + 1
     groups = int(table.group.max(initial=0)) + 1

@@ -44,8 +44,8 @@ def as_type(codes: Array, kind: Any) -> Array:
 
 def joined_columns(parts: Sequence[Column]) -> tuple[Column, list[Array]]:
     """Return the column, without rows, that has the values of all parts of one, and for every part the new code of each code."""
-    values, places = joined_values([one.values for one in parts])
-    missing = any(one.has_missing for one in parts)
+    values, places = joined_values([column.values for column in parts])
+    missing = any(column.has_missing for column in parts)
     kind = code_type(len(values) + int(missing))
     return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), [place.astype(kind) for place in places]
 
@@ -54,7 +54,7 @@ def joined_values(parts: Sequence[pa.Array]) -> tuple[pa.Array, list[Integers]]:
     """Return the values of all parts, ascending, and for every part the place there of each of its own, and of a missing one."""
     values = pa.concat_arrays(parts).unique()
     values = values.take(pc.sort_indices(values))
-    return values, [np.append(np.asarray(pc.index_in(one, value_set=values), np.int64), len(values)) for one in parts]
+    return values, [np.append(np.asarray(pc.index_in(part, value_set=values), np.int64), len(values)) for part in parts]
 
 
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
@@ -82,7 +82,7 @@ def row_keys(columns: tuple[Column, ...], people: Any) -> tuple[Integers, Intege
     """Return a number for every row of these columns and one for every person, equal where all values are; −1 where none is."""
     codes = people_codes(columns, people)
     rows = len(columns[0])
-    both = [replace(one, codes=np.append(one.codes, np.maximum(codes[:, j], 0))) for j, one in enumerate(columns)]
+    both = [replace(column, codes=np.append(column.codes, np.maximum(codes[:, j], 0))) for j, column in enumerate(columns)]
     key = combined(both)
     return key[:rows], np.where((codes >= 0).all(axis=1), key[rows:], -1)
 
@@ -93,12 +93,12 @@ def people_codes(columns: tuple[Column, ...], people: Any) -> Integers:
     `people` is any frame with the columns (pandas, polars, pyarrow), or a list of mappings.
     """
     table = people_table(people, [column.name for column in columns])
-    found = np.empty((table.num_rows, len(columns)), np.int64)
+    codes = np.empty((table.num_rows, len(columns)), np.int64)
     for j, column in enumerate(columns):
         wanted = as_published(table[column.name], column.values.type, column.name)
         place = pc.index_in(wanted, value_set=column.dictionary())
-        found[:, j] = np.asarray(place.fill_null(-1).combine_chunks(), dtype=np.int64)
-    return found
+        codes[:, j] = np.asarray(place.fill_null(-1).combine_chunks(), dtype=np.int64)
+    return codes
 
 
 def as_published(values: Any, kind: pa.DataType, name: str) -> Any:
@@ -132,7 +132,7 @@ def people_table(people: Any, names: list[str]) -> pa.Table:
     if lacking:
         raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
     if any(people.column_names.count(name) > 1 for name in names):
-        raise FormatError("people: a quasi column is there twice", hint="give every column once")
+        raise FormatError("people: a quasi column occurs twice", hint="give every column once")
     return people.select(names)
 
 
@@ -167,7 +167,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 """The Arrow types that a published column of each kind may have; a set is a JSON text in CSV."""
 
 MOST_PEOPLE = (1 << 31) - 1
-"""What manifest.schema.json allows: that many add up exactly, whatever the tables say."""
+"""What the schema of manifests allows: that many add up exactly, whatever the tables say."""
 
 
 def require_tables(tables: Mapping[str, pa.Table], form: str, names: Iterable[str]) -> None:
@@ -178,7 +178,7 @@ def require_tables(tables: Mapping[str, pa.Table], form: str, names: Iterable[st
 
 
 def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, str], rows: int | None = None) -> pa.Table:
-    """Return a table with exactly these columns in this order, each of its kind: anything else could tell anything.
+    """Return a table with exactly these columns in this order, each of its kind: anything else could leak information.
 
     `rows` is how many the manifest says it has, where that is known.
     """
@@ -186,21 +186,21 @@ def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, 
     if table.column_names != list(columns):
         raise FormatError(f"table {name!r} should have the columns {', '.join(columns)}; it has {', '.join(table.column_names)}")
     for column, kind in zip(table.schema, columns.values(), strict=True):
-        found = str(value_type(column.type))
-        if found not in TYPES[kind]:
-            raise FormatError(f"table {name!r}: column {column.name!r} holds {found}, expected {' or '.join(TYPES[kind])}")
+        arrow_type = str(value_type(column.type))
+        if arrow_type not in TYPES[kind]:
+            raise FormatError(f"table {name!r}: column {column.name!r} holds {arrow_type}, expected {' or '.join(TYPES[kind])}")
         if kind in ("group", "count", "flag", "set") and table[column.name].null_count:
             raise FormatError(f"table {name!r}: column {column.name!r} has rows without a value")
-        if found == "double" and not _all_plain(table[column.name]):
+        if arrow_type == "double" and not all_plain(table[column.name]):
             raise FormatError(f"table {name!r}: column {column.name!r} has a number that is not finite, or a negative zero")
     if rows not in (None, table.num_rows):
         raise FormatError(f"table {name!r} has {table.num_rows} rows, the manifest says {rows}")
     return table
 
 
-def _all_plain(column: pa.ChunkedArray) -> bool:
+def all_plain(column: pa.ChunkedArray | pa.Array) -> bool:
     """Return whether all numbers are finite and no zero has a sign: 0 and −0 are shown alike, and which it is could tell."""
-    for chunk in column.chunks:
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
         numbers = np.asarray(values.drop_null())
         if not np.isfinite(numbers).all() or ((numbers == 0) & np.signbit(numbers)).any():
@@ -227,10 +227,10 @@ def whole_numbers(table: pa.Table, column: str, name: str) -> Integers:
     return _from_one(np.asarray(numbers(values), dtype=np.int64), column, name)
 
 
-def _from_one(found: Array, column: str, name: str) -> Array:
-    if found.min(initial=1) < 1:
-        raise FormatError(f"table {name!r}: column {column!r} holds {int(found.min())}, but groups and counts start at 1")
-    return found
+def _from_one(numbers: Array, column: str, name: str) -> Array:
+    if numbers.min(initial=1) < 1:
+        raise FormatError(f"table {name!r}: column {column!r} holds {int(numbers.min())}, but groups and counts start at 1")
+    return numbers
 
 
 def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None) -> tuple[Small, int]:
@@ -242,10 +242,18 @@ def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None
     return number.astype(np.int32, copy=False) - np.int32(1), many
 
 
+def some_groups_of(table: pa.Table, column: str, name: str, groups: int) -> Small:
+    """Return the group of each row from 0 on, where groups may have no row."""
+    number = _from_one(numbers(decoded(table[column])), column, name)
+    if int(number.max(initial=1)) > groups:
+        raise FormatError(f"table {name!r}: {column}s should be numbered 1, 2, …, {groups}, the same in every table")
+    return number.astype(np.int32, copy=False) - np.int32(1)
+
+
 def require_counts(count: Integers, rows: int) -> None:
     """Raise `FormatError` unless the counts of st add up to the number of people that the manifest gives."""
     if rows > MOST_PEOPLE or count.max(initial=0) > rows or int(count.sum()) != rows:
-        raise FormatError(f"the counts of table 'st' do not add up to the {rows} people that the manifest speaks of")
+        raise FormatError(f"the counts of table 'st' do not add up to the {rows} people that the manifest states")
 
 
 def require_distinct(key: Integers, what: str) -> None:

@@ -1,296 +1,233 @@
-"""What a manifest says of method, form and basis goes together: a statement that nothing else fixes could tell anything.
+"""Rules that a manifest keeps: what it says of form, method, basis, requirement and parameters is of one publication.
 
-Before that it has the shape that manifest.schema.json gives it: of JSON Schema the part that the file uses, and stricter in two
-ways, because what may be spelled in two ways can tell something: 1.0 is no integer, and a pattern speaks of the whole text.
-General validators take a tenth of a second to load, which is as long as a whole audit.
+What nothing else fixes could leak information. A rule has a name and one sentence, and says by what it is broken; so does whoever
+refuses a release. By the time they are asked, the manifest has the shape of its schema (`release/shape.py`), so that method,
+form and basis are words that are safe to show.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from importlib.resources import files
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.basis import Basis
+from sfumato.basis import BASES
 from sfumato.errors import FormatError
+from sfumato.release.programs import FOREIGN, PROGRAMS, program_of
 
 if TYPE_CHECKING:
     from sfumato.release.manifest import Manifest
 
-Method = Mapping[str, Any]
 
+@dataclass(frozen=True)
+class Rule:
+    """One rule: `broken` returns by what a manifest breaks it, empty where it keeps it."""
 
-def _cuts(method: Method, against: str) -> Basis:
-    if method.get("grouping") == "paper":
-        return "paper"
-    if against == "reader":
-        return "tight"
-    return "safe" if method.get("patience") == 0 or method.get("grouping") == "halves" else "soft"
+    name: str
+    sentence: str
+    broken: Callable[[Manifest], str]
 
-
-def _near(method: Method, against: str) -> Basis:
-    return "annealed" if against == "reader" else "matched"
-
-
-def _always(basis: Basis | None) -> Any:
-    return lambda method, against: basis
-
-
-MADE: dict[str, tuple[tuple[str, ...], Any]] = {
-    "boxes": (("buckets", "ranges"), _cuts),
-    "near-groups": (("buckets", "ranges"), _near),
-    "multi-size": (("buckets", "ranges"), _always("blind")),
-    "anatomy": (("buckets",), _always("blind")),
-    "decoys": (("buckets",), lambda method, against: "tight" if method.get("guard") else "blind"),
-    "mondrian": (("buckets", "ranges"), _always("tight")),
-    "burel": (("buckets", "ranges"), _always("tight")),
-    "heterogeneous": (("ranges",), _always("paper")),
-    "ring": (("ranges",), _always("paper")),
-    "ambiguity": (("columns",), _cuts),
-    "priview": (("views",), lambda method, against: "paper" if method.get("grouping") == "paper" else "tight"),
-    "noisy-boxes": (("buckets",), _always("noisy")),
-    "small-domain": (("randomized",), _always(None)),
-    "uniform": (("randomized",), _always(None)),
-    "burel-perturbation": (("randomized",), _always(None)),
-    "privbayes": (("synthetic",), _always(None)),
-    "noisy-tables": (("synthetic",), _always(None)),
-}
-"""The forms that each of sfumato's own methods makes, and the basis of its groups for its parameters and an adversary."""
-
-FOREIGN = ("buckets", "ranges")
-"""The forms that methods of other packages make. Their basis is their package's word; `paper` needs words fixed here."""
+    def fault(self, manifest: Manifest) -> str | None:
+        """Return that the manifest breaks the rule, and by what; None where it keeps it."""
+        cause = self.broken(manifest)
+        return f"manifest.json: {cause}; {self.sentence} (rule {self.name})" if cause else None
 
 
 def inconsistencies(manifest: Manifest) -> list[str]:
-    """Return that form, method, adversary and public parameters are not those of one publication; nothing where they are."""
-    method, public = manifest.method, manifest.parameters
-    fits = (
-        _made(manifest)
-        and method.get("form", manifest.form) == manifest.form
-        and public.get("decoys", 0) == method.get("decoys", 0)
-        and (not public.get("suppression") or method.get("suppress") is True)
-        and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
-        and set(public) & {"gamma", "ratio"} == _noise_parameters(manifest)
-        and _drawn_noise(manifest)
-        and ("note" not in public or _note(method) == public["note"])
-        and (manifest.values is None)
-        == bool(
-            manifest.form in ("randomized", "synthetic")
-            or manifest.basis == "noisy"
-            or public.get("decoys")
-            or public.get("suppression")
-        )
-        and (manifest.seeded or not manifest.reproducible)
-        and _sets_fit(manifest)
-        and _columns_fit(manifest)
-    )
-    return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
+    """Return a sentence for every rule that the manifest breaks."""
+    return [fault for rule in RULES if (fault := rule.fault(manifest)) is not None]
 
 
-def _drawn_noise(manifest: Manifest) -> bool:
-    """Return whether it is said who drew the noise where that may differ, as the method asked, and OpenDP's without a seed."""
-    if manifest.method.get("name") != "noisy-tables":
-        return "noise" not in manifest.parameters
-    said = manifest.parameters.get("noise")
-    return said is not None and manifest.method.get("noise") in (None, said) and not (said == "opendp" and manifest.seeded)
+def _method_known(manifest: Manifest) -> str:
+    name = _quoted(manifest.method)
+    if program_of(manifest.method) is not None:
+        return ""
+    if "package" in manifest.method:
+        return f"the method {name} of another package has the name of one of sfumato's"
+    return f"sfumato has no method {name}"
 
 
-def _columns_fit(manifest: Manifest) -> bool:
-    """Return whether columns have requirements of their own only where each is protected by itself, and the method does that."""
+def _form_made(manifest: Manifest) -> str:
+    program = program_of(manifest.method)
+    if program is None or manifest.form in program.forms:
+        return ""
+    return f"the method {_quoted(manifest.method)} does not make the form {manifest.form!r}"
+
+
+def _form_asked(manifest: Manifest) -> str:
+    asked = manifest.method.get("form", manifest.form)
+    return "" if asked == manifest.form else f"the method was asked for {asked!r}, and the form is {manifest.form!r}"
+
+
+def _basis_fits(manifest: Manifest) -> str:
+    program, method, against = program_of(manifest.method), manifest.method, _against(manifest)
+    if program is None:
+        return ""
+    if program is FOREIGN:
+        known = manifest.basis in BASES and not (manifest.rests_on.as_published or manifest.rests_on.noisy)
+        return "" if known else f"a method of another package cannot state the basis {manifest.basis!r}"
+    made = program.basis(method, against)
+    if manifest.basis == made:
+        return ""
+    return f"the basis is {manifest.basis!r}, and {_quoted(method)} with these parameters against {against!r} has {made!r}"
+
+
+def _decoys_agree(manifest: Manifest) -> str:
+    said, asked = manifest.parameters.get("decoys", 0), manifest.method.get("decoys", 0)
+    return "" if said == asked else f"parameters.decoys is {said}, and the method has {asked}"
+
+
+def _suppression_asked(manifest: Manifest) -> str:
+    left_out = manifest.parameters.get("suppression") and manifest.method.get("suppress") is not True
+    return "parameters.suppression is stated, and the method does not suppress" if left_out else ""
+
+
+def _weaker_claim_stated(manifest: Manifest) -> str:
+    program, needed = program_of(manifest.method), set()
+    if manifest.rests_on.as_published or not manifest.shown_as.of_people:
+        needed = {"weaker_claim", *(program.own_parameters if program is not None else ())}
+    return _other_keys(manifest, needed, {"weaker_claim", "matches", "dummies"})
+
+
+def _growth_stated(manifest: Manifest) -> str:
+    needed = {"gamma"} if not manifest.shown_as.of_people else {"gamma", "ratio"} if manifest.rests_on.noisy else set()
+    return _other_keys(manifest, needed, {"gamma", "ratio"})
+
+
+def _noise_named(manifest: Manifest) -> str:
+    program, said = program_of(manifest.method), manifest.parameters.get("noise")
+    if program is None or not program.names_noise:
+        return "" if said is None else "parameters.noise is stated, and the method does not say who draws noise"
+    if said is None:
+        return "parameters.noise is missing"
+    asked = manifest.method.get("noise")
+    if asked not in (None, said):
+        return f"parameters.noise is {said!r}, and the method asked for {asked!r}"
+    return "OpenDP's noise follows from no seed, and the manifest is seeded" if said == "opendp" and manifest.seeded else ""
+
+
+def _note_fits(manifest: Manifest) -> str:
+    program, said = program_of(manifest.method), manifest.parameters.get("note")
+    fits = said is None or (program is not None and said == program.note(manifest.method))
+    return "" if fits else "parameters.note is not what this method says of itself"
+
+
+def _values_listed(manifest: Manifest) -> str:
+    public = manifest.parameters
+    hidden = not manifest.shown_as.has_groups or manifest.rests_on.noisy
+    hidden = bool(hidden or public.get("decoys") or public.get("suppression"))
+    if (manifest.values is None) == hidden:
+        return ""
+    return "values are listed, and the tables do not show their counts" if hidden else "values are not listed"
+
+
+def _seed_stated(manifest: Manifest) -> str:
+    return "" if manifest.seeded or not manifest.reproducible else "the release is reproducible, and not seeded"
+
+
+def _sets_kept(manifest: Manifest) -> str:
+    own = manifest.requirement.get("columns", {}).values() if len(manifest.secrets) > 1 else ()
+    if not any("sets" in stated for stated in (manifest.requirement, *own)):
+        return "sets are listed, and the requirement has none" if manifest.sets else ""
+    program = program_of(manifest.method)
+    if "sets" in manifest.requirement and program is not None and not program.keeps_sets(manifest.method, _against(manifest)):
+        return f"the requirement has sets, and the method {_quoted(manifest.method)} keeps no bounds on sets"
+    if bool(manifest.sets) == (manifest.values is not None):
+        return ""
+    return "sets are listed without values" if manifest.sets else "the sets of the requirement are not listed"
+
+
+def _columns_kept(manifest: Manifest) -> str:
+    """Return why columns cannot have requirements of their own here, or be protected each by itself."""
     asked, own = manifest.requirement, manifest.requirement.get("columns", {})
-    if not manifest.apart:
-        return not own
-    method = manifest.method
-    return (
-        (_in_boxes(method) or (method["name"] == "near-groups" and manifest.basis == "matched"))
-        and "package" not in method
-        and "sets" not in asked
-        and set(manifest.secrets).issuperset(own)
-        and not any("columns" in one or one.get("model") == "presence-association" for one in own.values())
-        and all(one.get("against") == asked.get("against") for one in own.values())
-    )
+    if len(manifest.secrets) == 1:
+        return "columns have requirements of their own, and are not protected each by itself" if own else ""
+    program = program_of(manifest.method)
+    if program is not None and not program.keeps_each(manifest.method, _against(manifest)):
+        return f"the method {_quoted(manifest.method)} does not protect each of several columns by itself"
+    if "sets" in asked:
+        return "the requirement has sets for columns that are protected each by itself"
+    if not set(manifest.secrets).issuperset(own):
+        return "a column with a requirement of its own is not sensitive"
+    if any("columns" in stated or stated.get("model") == "presence-association" for stated in own.values()):
+        return "the requirement of a column bounds presence, or has columns itself"
+    if any(stated.get("against") != asked.get("against") for stated in own.values()):
+        return "the requirement of a column names another adversary"
+    return ""
 
 
-def _sets_fit(manifest: Manifest) -> bool:
-    """Return whether the method keeps bounds on sets, where the requirement has any, and the manifest lists some only then."""
-    if manifest.apart and any("sets" in one for one in manifest.requirement.get("columns", {}).values()):
-        return bool(manifest.sets) == (manifest.values is not None)
-    if "sets" not in manifest.requirement:
-        return not manifest.sets
-    method = manifest.method
-    kept = "package" in method or _in_boxes(method) or manifest.basis == "matched"
-    return kept and (bool(manifest.sets) == (manifest.values is not None))
+def _bundles_made(manifest: Manifest) -> str:
+    """Return why people cannot have several values of a secret here."""
+    declared = manifest.schema.get("declared", {})
+    if not manifest.bundled:
+        return "a person has all her rows, and nothing says what her secrets are" if "people" in declared else ""
+    if manifest.rests_on.noisy and (fault := _noise_counts(manifest)):
+        return fault
+    if sorted(declared["secrets"]) != sorted(declared["sensitive"]):  # a manifest sorts names
+        return "the secrets are not the sensitive columns"
+    program = program_of(manifest.method)
+    if program is None or manifest.form not in program.bundles:
+        return f"the method {_quoted(manifest.method)} gives everybody one value in the form {manifest.form!r}"
+    return ""
 
 
-def _in_boxes(method: Method) -> bool:
-    """Return whether groups are boxes that keep bounds of any kind, on sets of values and on every sensitive column."""
-    return method["name"] in ("boxes", "noisy-boxes") or (method["name"] == "ambiguity" and method.get("grouping") != "paper")
+def _noise_counts(manifest: Manifest) -> str:
+    """Return why noise cannot hide what a person has."""
+    if manifest.counted < len(manifest.secrets):
+        return "nothing says of how many values of a secret a person is counted"
+    own = manifest.requirement.get("columns", {}).values()
+    if any("sets" in one for one in (manifest.requirement, *own)):
+        return "the requirement has sets, and noisy counts of people who may have several values show none"
+    return "shares add up to 1, and people may have several values" if manifest.method.get("shares") is not None else ""
 
 
-def is_cut(manifest: Manifest) -> bool:
-    """Return whether people were put together by cutting quasi space, which can be done again for any placement of the values."""
-    return manifest.method.get("name") in ("boxes", "mondrian", "ambiguity")
+RULES = (
+    Rule("method", f"sfumato's methods are {', '.join(PROGRAMS)}", _method_known),
+    Rule("form", "a release has a form that its method makes", _form_made),
+    Rule("form-asked", "a release has the form that its method was asked for", _form_asked),
+    Rule("basis", "the basis of groups follows from the method, its parameters and the adversary", _basis_fits),
+    Rule("decoys", "a release has as many decoys as its method adds", _decoys_agree),
+    Rule("suppression", "people are left out only where the method may do so", _suppression_asked),
+    Rule("weaker-claim", "groups as published and synthetic records state a weaker claim with its figures", _weaker_claim_stated),
+    Rule("growth", "releases with noise, and no others, state by how much odds may grow", _growth_stated),
+    Rule("noise", "who drew the noise is said where that may differ, as the method asked", _noise_named),
+    Rule("note", "a note says that bounds of 1 are no claim, in fixed words", _note_fits),
+    Rule("values", "values are listed where, and only where, the tables show the counts of everybody", _values_listed),
+    Rule("seed", "only what follows from a seed can be made again", _seed_stated),
+    Rule("sets", "sets are bounded by methods that keep such bounds, and listed where values are", _sets_kept),
+    Rule("columns", "each of several columns is protected by methods that can, against one adversary", _columns_kept),
+    Rule("bundles", "people have several values of a secret only where the method counts what they have", _bundles_made),
+)
+"""All that a manifest's statements have to keep, in the order in which faults are told."""
 
 
-def _made(manifest: Manifest) -> bool:
-    """Return whether the method makes such a form, with groups on such a basis."""
-    method, against = manifest.method, str(manifest.requirement.get("against"))
-    if "package" in method:
-        return method["name"] not in MADE and manifest.form in FOREIGN and manifest.basis not in (None, "paper", "noisy")
-    made_forms, basis = MADE.get(method["name"], ((), _always(None)))
-    return manifest.form in made_forms and bool(manifest.basis == basis(method, against))
+def _quoted(method: Mapping[str, Any]) -> str:
+    return repr(str(method.get("name")))
 
 
-def _own_parameters(manifest: Manifest) -> set[str]:
-    """Return the parameters that say what is claimed in place of a bound on belief."""
-    if manifest.form == "synthetic":
-        return {"weaker_claim"}
-    if manifest.basis != "paper":
-        return set()
-    own_ranges = {"matches", *(("dummies",) if manifest.method["name"] == "heterogeneous" else ())}
-    return {"weaker_claim", *(own_ranges if manifest.form == "ranges" else ())}
+def _against(manifest: Manifest) -> str:
+    return str(manifest.requirement.get("against"))
 
 
-def _noise_parameters(manifest: Manifest) -> set[str]:
-    """Return the parameters that say how much odds may grow, and by which noise."""
-    if manifest.form == "synthetic":
-        return {"gamma"}
-    return {"gamma", "ratio"} if manifest.basis == "noisy" else set()
+def _other_keys(manifest: Manifest, needed: Iterable[str], among: set[str]) -> str:
+    """Return which of some public parameters are missing, or stated without need."""
+    said, wanted = among.intersection(manifest.parameters), set(needed)
+    missing = [f"parameters.{key} is missing" for key in sorted(wanted - said)]
+    return ", ".join([*missing, *(f"parameters.{key} has no place here" for key in sorted(said - wanted))])
 
 
-def _note(method: Method) -> str | None:
-    """Return what a release of Mondrian may say whose bounds are all 1."""
-    if method["name"] != "mondrian":
-        return None
-    constraint = method.get("constraint")
-    kept = "k-anonymity" if constraint == "bounds" else f"the constraint {constraint!r}, kept in every group,"
-    return f"{kept} makes no claim about sensitive values"
-
-
-_TYPES: dict[str, Callable[[Any], bool]] = {
-    "object": lambda given: isinstance(given, dict),
-    "array": lambda given: isinstance(given, list),
-    "string": lambda given: isinstance(given, str),
-    "boolean": lambda given: isinstance(given, bool),
-    "null": lambda given: given is None,
-    "integer": lambda given: isinstance(given, int) and not isinstance(given, bool),
-    "number": lambda given: _TYPES["integer"](given) or (isinstance(given, float) and isfinite(given)),
-}
-_EXACT = re.compile(r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
-
-Schema = Mapping[str, Any]
-
-
-@cache
-def manifest_schema() -> Schema:
-    """Return the schema of manifest.json."""
-    given: Schema = json.loads(files("sfumato.release").joinpath("manifest.schema.json").read_text(encoding="utf-8"))
-    return given
-
-
-def require_shape(document: Any) -> None:
-    """Raise `FormatError` with the place that is not as the schema says; nothing of the document but its keys is shown."""
-    fault = _fault(document, manifest_schema(), "")
-    if fault is not None:
-        raise FormatError(
-            f"manifest.json: {fault.lstrip('.') or 'it'} is not what a manifest holds there",
-            hint="the manifest was made or edited by something else; get the release again",
-        )
-
-
-def _fault(given: Any, schema: Schema, where: str) -> str | None:
-    """Return the place of the first fault, None if there is none."""
-    if "$ref" in schema:
-        return _fault(given, manifest_schema()["definitions"][schema["$ref"].rpartition("/")[2]], where)
-    if not _is_plain(given, schema):
-        return where
-    for check in (_object_fault, _array_fault, _combined_fault):
-        fault = check(given, schema, where)
-        if fault is not None:
-            return fault
-    return None
-
-
-def _is_plain(given: Any, schema: Schema) -> bool:
-    """Return whether a value has the type, is one of those listed, and lies within the limits that the schema gives."""
-    if "type" in schema and not _TYPES[schema["type"]](given):
-        return False
-    listed = [schema["const"]] if "const" in schema else schema.get("enum")
-    if listed is not None and not any(type(given) is type(one) and given == one for one in listed):
-        return False
-    if isinstance(given, str):
-        return _is_text(given, schema)
-    if _TYPES["number"](given):
-        above = given >= schema.get("minimum", given) and ("exclusiveMinimum" not in schema or given > schema["exclusiveMinimum"])
-        return above and bool(given <= schema.get("maximum", given))
-    return True
-
-
-def _is_text(given: str, schema: Schema) -> bool:
-    if not schema.get("minLength", 0) <= len(given) <= schema.get("maxLength", len(given)):
-        return False
-    if schema.get("format") == "exact" and not (_EXACT.fullmatch(given) and str(Fraction(given)) == given):
-        return False
-    return "pattern" not in schema or re.fullmatch(schema["pattern"], given) is not None
-
-
-def _object_fault(given: Any, schema: Schema, where: str) -> str | None:
-    if not isinstance(given, dict):
-        return None
-    if not schema.get("minProperties", 0) <= len(given) <= schema.get("maxProperties", len(given)):
-        return where
-    lacking = [key for key in schema.get("required", ()) if key not in given]
-    if lacking:
-        return f"{where}.{lacking[0]}"
-    known = schema.get("properties", {})
-    other = schema.get("additionalProperties", True)
-    names = schema.get("propertyNames")
-    for key, value in given.items():
-        inside = known.get(key, other)
-        if inside is False or (names is not None and _fault(key, names, where) is not None):
-            return where
-        fault = None if inside is True else _fault(value, inside, f"{where}.{key}" if key in known else where)
-        if fault is not None:
-            return fault
-    return None
-
-
-def _array_fault(given: Any, schema: Schema, where: str) -> str | None:
-    if not isinstance(given, list):
-        return None
-    if not schema.get("minItems", 0) <= len(given) <= schema.get("maxItems", len(given)):
-        return where
-    for place, item in enumerate(given):
-        fault = _fault(item, schema["items"], f"{where}[{place}]") if "items" in schema else None
-        if fault is not None:
-            return fault
-    return where if schema.get("uniqueItems") and len(set(given)) < len(given) else None
-
-
-def _combined_fault(given: Any, schema: Schema, where: str) -> str | None:
-    for key in ("anyOf", "oneOf"):
-        if key in schema and not any(_fault(given, one, where) is None for one in schema[key]):
-            return _nearest(given, schema[key], where)
-    for one in schema.get("allOf", ()):
-        if _fault(given, one["if"], where) is None:
-            fault = _fault(given, one["then"], where)
-            if fault is not None:
-                return fault
-    return None
-
-
-def _nearest(given: Any, choices: list[Schema], where: str) -> str:
-    """Return the fault in the choice whose name the document has, else in the one that goes furthest: the place to look at."""
-    named = [one for one in choices if isinstance(given, dict) and _names(given, one)]
-    return max((_fault(given, one, where) or where for one in named or choices), key=len)
-
-
-def _names(given: Mapping[str, Any], choice: Schema) -> bool:
-    """Return whether the choice fixes a text, such as the name of a method, that the document has."""
-    rules = choice.get("properties", {}).items()
-    return any("const" in rule and given.get(key) == rule["const"] for key, rule in rules)
+def require_numbers(requirement: Mapping[str, Any], where: str = "requirement") -> None:
+    """Raise `FormatError` where numbers of a requirement that each lie in their range do not go together."""
+    model = requirement["model"]
+    if model == "rho-privacy" and not Fraction(requirement["rho1"]) < Fraction(requirement["rho2"]):
+        raise FormatError(f"manifest.json: {where}.rho2 is not above rho1")
+    if model == "differential" and (requirement["epsilon"] is None) == (requirement["odds"] is None):
+        raise FormatError(f"manifest.json: {where} does not have one of epsilon and odds")
+    for rule in requirement.get("sets", {}).values():
+        if rule.get("theta") == rule.get("offset") == "0":
+            raise FormatError(f"manifest.json: {where}.sets has theta and offset 0, which is no bound")
+    if isinstance(requirement.get("beta"), Mapping):
+        require_numbers(requirement["beta"], f"{where}.beta")
+    for own in requirement.get("columns", {}).values():
+        require_numbers(own, f"{where}.columns")

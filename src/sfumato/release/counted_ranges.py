@@ -16,43 +16,53 @@ import pyarrow as pa
 from sfumato.arrays import Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.accounts import account_listing, account_names, read_accounts
-from sfumato.release.apart import gathered
 from sfumato.release.box_tables import MISSING, joined_boxes, read_box, require_flag
 from sfumato.release.boxes import Box, Ranges, box_ranks
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, require_canonical
+from sfumato.release.canonical import TableRows, require_canonical
 from sfumato.release.coding import code_domain, decoded, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
-from sfumato.release.ranges import GROUP, RECORDS, RangesRelease, expected_columns
-from sfumato.table.column import Domain, Kind
+from sfumato.release.ranges import GROUP, RECORDS, RangesRelease, expected_columns, gathered
+from sfumato.table.column import Domain, Events, Kind
 
-_ORDER = "not in the canonical order, and another order could tell anything"
+_ORDER = "not in the canonical order, and any other order could leak information"
 
 
 class CountedRanges(RangesRelease):
     """A ranges release of which every value of a group is held once; `group` and `value` are made when asked for."""
 
     @classmethod
-    def of(
+    def counted(
         cls,
         manifest: Manifest,
         boxes: tuple[Box, ...],
         domain: Domain,
         entries: tuple[Small, Small, Integers],
-        told: Integers | None,
+        account: Integers | None,
     ) -> CountedRanges:
         """Return the release with these values of every group, given as group, value and count, sorted."""
         release: CountedRanges = object.__new__(cls)
-        vars(release).update(manifest=manifest, boxes=boxes, domain=domain, told=told, made_from="pyarrow", entries=entries)
+        vars(release).update(
+            manifest=manifest, boxes=boxes, events=domain, account=account, made_from="pyarrow", histogram=entries
+        )
         release.__post_init__()
+        return release
+
+    @classmethod
+    def together(cls, manifest: Manifest, each: tuple[CountedRanges, ...]) -> CountedRanges:
+        """Return the release of several secrets, of which only the release of each is held."""
+        release: CountedRanges = object.__new__(cls)
+        kept = {name: vars(each[0])[name] for name in ("boxes", "account", "made_from")}
+        kept |= {"sizes": each[0].sizes, "_disorder": each[0]._disorder}
+        vars(release).update(manifest=manifest, events=Events(tuple(shown.domain for shown in each)), each=each, **kept)
         return release
 
     def __getattr__(self, name: str) -> Any:
         # Python asks here only for what is not there yet.
-        if name not in ("group", "value") or "entries" not in vars(self):
+        if name not in ("group", "value") or "histogram" not in vars(self):
             raise AttributeError(name)
-        group, value, count = vars(self)["entries"]
+        group, value, count = vars(self)["histogram"]
         made = np.repeat(group if name == "group" else value, count)
         vars(self)[name] = made
         return made
@@ -60,13 +70,13 @@ class CountedRanges(RangesRelease):
     @cached_property
     def sizes(self) -> Integers:
         """Number of people in each group."""
-        group, _, count = vars(self)["entries"]
+        group, _, count = vars(self)["histogram"]
         return np.bincount(group, weights=count).astype(np.int64)
 
     @cached_property
     def shown(self) -> tuple[Integers, Small, Integers]:
         """The histograms of the groups."""
-        group, value, count = vars(self)["entries"]
+        group, value, count = vars(self)["histogram"]
         return np.searchsorted(group, np.arange(len(self.sizes) + 1)).astype(np.int64), value, count
 
     @cached_property
@@ -77,7 +87,7 @@ class CountedRanges(RangesRelease):
         tied = rank[1:] == rank[:-1]
         if not tied.any():
             return None
-        # Groups that show the same of people are told apart by their values, and by what they told.
+        # Groups that show the same of people are told apart by their values, and by their accounts.
         some = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
         start, value, count = self.shown
         length = np.diff(start)[some]
@@ -86,18 +96,15 @@ class CountedRanges(RangesRelease):
         group = np.repeat(np.repeat(np.arange(len(some)), length), times)
         key = rank[some][group] * np.int64(len(self.domain)) + np.repeat(value[entry], times)
         try:
-            told = None if self.told is None else self.told[some]
-            require_canonical([Shown(RECORDS, group, key), *account_listing(told)], len(some))
+            account = None if self.account is None else self.account[some]
+            require_canonical([TableRows(RECORDS, group, key), *account_listing(account)], len(some))
         except FormatError as error:
             return error
         return None
 
 
-def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> tuple[CountedRanges, ...]:
-    """Return a large release in a directory, read a file at a time; what is wrong with its files goes to `problems`.
-
-    Where each of several secrets is protected by itself, the release of each of them is returned.
-    """
+def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> CountedRanges:
+    """Return a large release in a directory, read a file at a time; what is wrong with its files goes to `problems`."""
     kind = kind_of(manifest)
     extra = not_listed(directory, manifest)
     if extra:
@@ -106,11 +113,12 @@ def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> tup
     quasi, sensitive, kinds = published_names(manifest)
     boxes: list[list[Box]] = []
     numbers: list[Integers] = []
-    secrets = [_Secret([name], kinds) for name in sensitive] if manifest.apart else [_Secret(sensitive, kinds)]
+    several = len(manifest.secrets) > 1
+    secrets = [_Secret([name], kinds) for name in sensitive] if several else [_Secret(sensitive, kinds)]
     flags: set[str] = set()
     files = files_of(RECORDS, manifest.tables[RECORDS], kind)
     parts = (stored_part(directory, manifest.tables[RECORDS], file, problems) for file in files)
-    for row, part in _whole_groups(parts) if manifest.apart else ((0, part) for part in parts):
+    for row, part in _whole_groups(parts) if several else ((0, part) for part in parts):
         records = take_table({RECORDS: part}, RECORDS, expected_columns(manifest, part))
         flags |= {name for name in records.column_names if name.endswith(MISSING)}
         number = whole_numbers(records, GROUP, RECORDS) - 1
@@ -129,13 +137,12 @@ def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> tup
         if isinstance(box, Ranges) and box.name + MISSING in flags:
             require_flag(box)
     small = {name: stored_table(directory, manifest, name, kind, problems) for name in manifest.tables if name != RECORDS}
-    told = read_accounts(manifest, small, len(known))
-    stated = [manifest.of(name) for name in manifest.secrets] if manifest.apart else [manifest]
-    if manifest.apart and len(np.unique(box_ranks(shown))) < len(known):
+    account = read_accounts(manifest, small, len(known))
+    if several and len(np.unique(box_ranks(shown))) < len(known):
         raise FormatError("two groups show the same ranges; such a release of several secrets is audited in memory")
-    return tuple(
-        CountedRanges.of(own, shown, *secret.whole(manifest.rows), told) for own, secret in zip(stated, secrets, strict=True)
-    )
+    counted = zip(manifest.each, (secret.whole(manifest.rows) for secret in secrets), strict=True)
+    each = tuple(CountedRanges.counted(own, shown, *values, account) for own, values in counted)
+    return each[0] if len(each) == 1 else CountedRanges.together(manifest, each)
 
 
 def _whole_groups(parts: Iterable[pa.Table]) -> Iterator[tuple[int, pa.Table]]:
@@ -179,8 +186,8 @@ class _Secret:
 
     def whole(self, rows: int) -> tuple[Domain, tuple[Small, Small, Integers]]:
         """Return all values, and group, value and count of every entry."""
-        domain, code = code_domain(pa.concat_tables([one.table.select(self.names) for one in self.domains]), self.kinds)
-        begins = np.cumsum([0, *(len(one) for one in self.domains)])
+        domain, code = code_domain(pa.concat_tables([domain.table.select(self.names) for domain in self.domains]), self.kinds)
+        begins = np.cumsum([0, *(len(domain) for domain in self.domains)])
         value = np.concatenate([code[begin:][some] for begin, some in zip(begins[:-1].tolist(), self.values, strict=True)])
         entries = _joined(np.concatenate(self.groups), value, np.concatenate(self.counts), len(domain))
         if int(entries[2].sum()) != rows:

@@ -21,7 +21,7 @@ _AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ShownPart:
     """What groups show of one part of a person: `size` values in all, those of group g being `codes[start[g]:start[g + 1]]`."""
 
     size: int
@@ -38,7 +38,7 @@ class Part:
 class Cover:
     """Groups cover a person if they show all her parts, together or apart."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ShownPart, ...]
 
     @property
     def groups(self) -> int:
@@ -51,14 +51,14 @@ class Cover:
         `people` has a row per person and a column per part; −1 is a value that no group shows.
         """
         dense, sparse = (self._rows(people, which) for which in self._dense_sparse)
-        found = np.empty(max(_AT_ONCE, self.groups), np.int32)
+        buffer = np.empty(max(_AT_ONCE, self.groups), np.int32)
         many = np.zeros(len(people), np.int64)
         start, groups = self._lists
         begin = 0
         while begin < len(people):
-            end = covering_groups(dense, self._bits, sparse, start, groups, begin, self.groups, found, many)
+            end = covering_groups(dense, self._bits, sparse, start, groups, begin, self.groups, buffer, many)
             owner = np.repeat(np.arange(begin, end), many[begin:end])
-            yield owner, found[: len(owner)].copy()
+            yield owner, buffer[: len(owner)].copy()
             begin = end
 
     @cached_property
@@ -116,8 +116,32 @@ def combined_presence(cover: Cover, people: Integers, weigh: Callable[[Integers]
     with np.errstate(divide="ignore"):
         for owner, group in cover.pairs(distinct):
             absent += np.bincount(owner, weights=np.log1p(-chance(owner, group)[0]), minlength=len(distinct))
-    found: Floats = (0.0 - np.expm1(absent))[which]
-    return found
+    beliefs: Floats = (0.0 - np.expm1(absent))[which]
+    return beliefs
+
+
+def largest_beliefs(
+    cover: Cover, people: Integers, weigh: Callable[[Integers], Weigh], histograms: tuple[Integers, Small, Floats], values: int
+) -> Floats:
+    """Return [people × values]: the largest share in a group that covers a person and that she may be in; NaN where none does.
+
+    The parameters are those of `mixed_beliefs`.
+    """
+    distinct, which = distinct_rows(people)
+    start, value, share = histograms
+    chance = weigh(distinct)
+    most = np.full((len(distinct), values), np.nan)
+    for owner, group in cover.pairs(distinct):
+        weight, histogram = chance(owner, group)
+        owner, histogram = owner[weight > 0], histogram[weight > 0]
+        most[owner] = np.fmax(most[owner], 0.0)
+        for begin in range(0, len(owner), _AT_ONCE):
+            mine, facing = owner[begin : begin + _AT_ONCE], histogram[begin : begin + _AT_ONCE]
+            length = np.diff(start)[facing]
+            entry = np.repeat(start[facing] - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+            np.maximum.at(most, (np.repeat(mine, length), value[entry]), share[entry])
+    beliefs: Floats = most[which]
+    return beliefs
 
 
 def mixed_beliefs(
@@ -142,5 +166,5 @@ def mixed_beliefs(
         facing = csr_array((weight, (owner - low, histogram)), shape=(high - low, len(start) - 1))
         sums[low:high] += (facing @ shown).toarray()
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = (sums / total[:, None])[which]
-    return found
+        beliefs: Floats = (sums / total[:, None])[which]
+    return beliefs

@@ -24,9 +24,7 @@ def write_csv(table: pa.Table) -> bytes:
     except FormatError:
         again = None
     if again is None or not again.equals(plain):
-        raise OutputError(
-            "a table does not survive as CSV: what is read back is not what was written", hint="use --format parquet"
-        )
+        raise OutputError("a table cannot be written as CSV without loss: what is read back differs", hint="use --format parquet")
     return data
 
 
@@ -55,8 +53,8 @@ def _parsed(data: bytes, types: Mapping[str, str]) -> pa.Table:
         quoted_strings_can_be_null=False,
         null_values=[""],
     )
-    # One block: a text with line breaks must not straddle two.
-    whole = pyarrow.csv.ReadOptions(block_size=len(data) + 1)
+    # One block: a text with line breaks must not straddle two. One thread: a read that fails waits for no other.
+    whole = pyarrow.csv.ReadOptions(block_size=len(data) + 1, use_threads=False)
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
     try:
         table = pyarrow.csv.read_csv(io.BytesIO(data), read_options=whole, parse_options=parse, convert_options=options)

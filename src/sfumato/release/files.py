@@ -45,10 +45,16 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
         raise OutputError(f"format: expected 'parquet' or 'csv', got {kind!r}")
 
     def fill(partial: Path) -> Manifest:
-        # As many threads as Arrow may use: that is what --workers limits.
-        with ThreadPoolExecutor(pa.cpu_count()) as pool:
-            facts = pool.map(lambda name: _write_table(partial, name, tables[name], kind), tables)
-            written = replace(manifest, tables=dict(zip(tables, facts, strict=True)))
+        def write(name: str) -> dict[str, Any]:
+            return _write_table(partial, name, tables[name], kind)
+
+        # As many threads as Arrow may use: that is what --workers limits. With one, none: see `sfumato.cli._memory`.
+        if pa.cpu_count() > 1:
+            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+                facts = list(pool.map(write, tables))
+        else:
+            facts = [write(name) for name in tables]
+        written = replace(manifest, tables=dict(zip(tables, facts, strict=True)))
         write_manifest(partial, written)
         return written
 
@@ -74,10 +80,10 @@ def read_manifest(directory: Path) -> Manifest:
         raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None
 
 
-def read_release(directory: Path) -> Stored:
-    """Return what a release directory holds; damage that can be described is listed, not raised."""
+def read_release(directory: Path, manifest: Manifest | None = None) -> Stored:
+    """Return what a release directory holds, by its manifest if that was read; damage that can be described is only listed."""
     directory = Path(directory)
-    manifest = read_manifest(directory)
+    manifest = read_manifest(directory) if manifest is None else manifest
     kind = kind_of(manifest)
     tables: dict[str, pa.Table] = {}
     problems: list[str] = []
@@ -135,12 +141,12 @@ def not_listed(directory: Path, manifest: Manifest) -> int:
     """Return how many files lie in a release, or in the directories of its parts, that its manifest does not list."""
     listed = {MANIFEST, *(file["file"] for facts in manifest.tables.values() for file in facts["files"])}
     folders = {name for name, facts in manifest.tables.items() if len(facts["files"]) > 1}
-    found = {entry.name for entry in os.scandir(directory)} - folders
+    present = {entry.name for entry in os.scandir(directory)} - folders
     for folder in folders:
         place = directory / folder
         if place.is_dir() and not place.is_symlink():
-            found |= {f"{folder}/{entry.name}" for entry in os.scandir(place)}
-    return len(found - listed)
+            present |= {f"{folder}/{entry.name}" for entry in os.scandir(place)}
+    return len(present - listed)
 
 
 def stored_part(directory: Path, facts: Mapping[str, Any], file: Mapping[str, Any], problems: list[str]) -> pa.Table:
@@ -157,7 +163,7 @@ def stored_part(directory: Path, facts: Mapping[str, Any], file: Mapping[str, An
     try:
         if name.endswith(".csv"):
             return read_csv(data, rows=file["rows"], types=types)
-        return pa.table({column: arrow(found) for column, found in decode(data, rows=file["rows"], types=types).items()})
+        return pa.table({column: arrow(values) for column, values in decode(data, rows=file["rows"], types=types).items()})
     except FormatError as error:
         raise FormatError(f"{name}: {error.message}", hint=error.hint) from None
 
@@ -174,13 +180,13 @@ def read_file(path: Path, largest: int | None = None) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
                 raise FormatError(f"{path.name} is not a file of this release")
-            if largest is not None and found.st_size > largest:
-                raise FormatError(f"{path.name} is larger than such a file can be")
+            if largest is not None and status.st_size > largest:
+                raise FormatError(f"{path.name} exceeds the largest size of such a file")
             with open(handle, "rb", closefd=False) as stream:
-                return stream.read(found.st_size)
+                return stream.read(status.st_size)
         finally:
             os.close(handle)
     except OSError:

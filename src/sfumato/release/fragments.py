@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
-from sfumato.release.canonical import Shown
+from sfumato.release.canonical import TableRows
 
 GROUP = "group"
 COUNT = "count"
@@ -50,9 +50,9 @@ def auxiliary_names(columns: Sequence[str], prefix: str = "at") -> list[str]:
     ]
 
 
-def counted_entries(group: Array, value: Array, count: Integers) -> Shown:
+def counted_entries(group: Array, value: Array, count: Integers) -> TableRows:
     """Return the entries of `st` by group, and by value and count."""
-    return Shown(ST, group, value * np.int64(int(count.max(initial=0)) + 1) + count)
+    return TableRows(ST, group, value * np.int64(int(count.max(initial=0)) + 1) + count)
 
 
 def starts(group: Array, groups: int) -> Integers:

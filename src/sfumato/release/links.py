@@ -58,12 +58,12 @@ class Links:
             start, people = np.asarray(linked.offsets, dtype=np.int64), linked.flatten()
             if linked.null_count or people.null_count or carried.null_count:
                 raise ValueError("a link without a row")
-            found = cls(start - start[0], np.asarray(people, dtype=np.int32), np.asarray(carried, dtype=np.int64))
+            links = cls(start - start[0], np.asarray(people, dtype=np.int32), np.asarray(carried, dtype=np.int64))
         except (FormatError, OSError, KeyError, AttributeError, ValueError, TypeError, pa.ArrowException):
             raise FormatError(
-                f"{path} is no file of links", hint="it is the one written beside the release it belongs to"
+                f"{path} is not a file of links", hint="it is the one written beside the release it belongs to"
             ) from None
-        return found
+        return links
 
 
 def require_private_place(place: Path, *releases: Path) -> None:

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from sfumato.basis import Basis
+from sfumato.basis import BASES, NO_GROUPS, Basis, BasisName
 from sfumato.errors import FormatError, SfumatoError
-from sfumato.release.consistent import require_shape
+from sfumato.form import FORMS, Form
+from sfumato.release.consistent import require_numbers
+from sfumato.release.shape import require_shape
+from sfumato.table.column import SEPARATOR
+from sfumato.table.people_rule import People
 from sfumato.table.schema import Schema
 
 FORMAT = "sfumato-release"
-VERSION = 2
+VERSION = 3
 
 Adversary = Literal["reader", "engineer", "insider", "stranger"]
 
@@ -38,12 +42,6 @@ STRANGER_WITH_PROGRAM = (
 """What a stranger knows against whom boxes made by halves hold."""
 
 
-_EQUALLY_LIKELY = {
-    "columns": "all tables that fit the release",
-    "views": "all matchings of a group's rows of at with its rows of st, in every group by itself,",
-}
-
-
 @dataclass(frozen=True)
 class Claim:
     """One promise of a release: against whom, and what is bounded."""
@@ -54,21 +52,36 @@ class Claim:
 
     @classmethod
     def association(
-        cls, adversary: Adversary, *, one_row_per_person: bool = True, sets: bool = False, apart: bool = False
+        cls,
+        adversary: Adversary,
+        *,
+        one_row_per_person: bool = True,
+        sets: bool = False,
+        several: bool = False,
+        bundled: bool = False,
+        alike: str | None = None,
+        household: str | None = None,
     ) -> Claim:
         """Return the claim that belief in each sensitive value stays within its bound, in the words it is always made in.
 
-        With `sets` it speaks of the requirement's sets of values too; `apart`, of every sensitive column by itself.
+        With `sets` it speaks of the requirement's sets of values too; of `several` secrets, of every sensitive column by itself.
+        Where secrets are `bundled` a person may have several values; `alike` says who shares a group, as `Manifest.alike` does.
+        With `household` whole households are published, and it says by which numbers they are told apart.
         """
+        if household:
+            return cls("association", adversary, _about_households(adversary, household, alike, sets=sets, several=several))
         article = "An" if adversary[0] in "aeiou" else "A"
         whom = "published person" if one_row_per_person else "published row (one person may have several)"
+        if bundled:
+            return cls("association", adversary, _about_bundles(adversary, whom, alike, sets=sets, several=several))
         return cls(
             "association",
             adversary,
             f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi and sensitive values"
-            + (", nor between one sensitive column and another" if apart else "")
-            + f", believes that a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} "
-            "with probability at most that value's bound"
+            + (", nor between one sensitive column and another" if several else "")
+            + f", believes that a given {whom} has a given "
+            + ("value of a given sensitive column " if several else "sensitive value ")
+            + "with probability at most that value's bound"
             + (
                 ", and one of the values of a given set of the requirement with probability at most that set's bound."
                 if sets
@@ -91,10 +104,69 @@ class Claim:
         return cls(
             "presence",
             adversary,
-            f"{article} {adversary}, {knows}, and to whom {_EQUALLY_LIKELY[form]} are equally likely, "
+            f"{article} {adversary}, {knows}, and to whom {FORMS[form].equally_likely} are equally likely, "
             f"believes that a given {whom} is in the table with probability at most the requirement's alpha. Whoever has quasi "
             "values that the release does not cover is certainly absent: that side is not bounded.",
         )
+
+
+def shared_by(alike: Any) -> str:
+    """Return who may share a group by the rule of a policy: people of one band or number of rows, or anybody."""
+    return "number" if alike == "exact" else "band" if alike else "anybody"
+
+
+_THROUGH: dict[str | None, str] = {
+    None: "",
+    "band": ", other than through the band of how many rows they have",
+    "number": ", other than through how many rows they have",
+    "anybody": ", and knows of nobody how many rows she has",
+}
+"""Through what an adversary may see a link between quasi values and what people have."""
+
+
+def _about_bundles(adversary: Adversary, whom: str, alike: str | None, *, sets: bool, several: bool) -> str:
+    """Return the claim about people who may have several values of a secret."""
+    article = "An" if adversary[0] in "aeiou" else "A"
+    return (
+        f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi values and what people have"
+        + _THROUGH[alike]
+        + (", nor between one secret and another" if several else "")
+        + f", believes that a given {whom} has a given value "
+        + ("of a given secret among hers " if several else "among hers ")
+        + "with probability at most that value's bound"
+        + (
+            ", and one of the values of a given set of the requirement with probability at most that set's bound."
+            if sets
+            else "."
+        )
+        + (
+            " How many rows somebody has tells something about what she has, and that is not covered."
+            if alike == "anybody"
+            else ""
+        )
+    )
+
+
+def _about_households(adversary: Adversary, many: str, alike: str | None, *, sets: bool, several: bool) -> str:
+    """Return the claim about somebody of a household, and with it about every member."""
+    article = "An" if adversary[0] in "aeiou" else "A"
+    through = {
+        "band": f", other than through the band of how many {many} they have",
+        "number": f", other than through how many {many} they have",
+        "anybody": f", and knows of none how many {many} it has",
+    }
+    secret = "of a given secret " if several else ""
+    return (
+        f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi values and what households have"
+        f"{through[alike or 'band']}{', nor between one secret and another' if several else ''}, believes that somebody of a "
+        f"given published household has a given value {secret}with probability at most that value's bound"
+        + (", and one of the values of a given set of the requirement with probability at most that set's bound" if sets else "")
+        + f". So she does of every member, {BY_RELATIVES}."
+        + (f" How many {many} a household has tells something about it, and that is not covered." if alike == "anybody" else "")
+    )
+
+
+BY_RELATIVES = "however she believes that what members of a household have goes together"
 
 
 _KEPT = (
@@ -109,7 +181,7 @@ class Manifest:
 
     `basis` says on what the grouping rests, None where there are no groups.
     `values` lists bound and count per sensitive value only where the tables show the counts anyway, `sets` the same per set of
-    values that the requirement bounds; where each of several columns is protected by itself, both say of which `column`.
+    values that the requirement bounds; of several secrets both say of which `secret`.
     `seeded` says that the coins follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped
     the search). `tables` is filled in when the release is saved: file name, row count, columns and sha-256 of each table.
     """
@@ -122,7 +194,7 @@ class Manifest:
     claims: tuple[Claim, ...]
     values: tuple[Mapping[str, Any], ...] | None = None
     sets: tuple[Mapping[str, Any], ...] = ()
-    basis: Basis | None = None
+    basis: BasisName | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seeded: bool = False
     reproducible: bool = False
@@ -141,9 +213,19 @@ class Manifest:
         return {"format": FORMAT, "version": VERSION, **own, **spelled_out}
 
     @property
-    def apart(self) -> bool:
-        """Whether several sensitive columns are protected each by itself."""
-        return bool(self.schema.get("declared", {}).get("protect") == "each")
+    def rests_on(self) -> Basis:
+        """What follows from the basis that the manifest names."""
+        return NO_GROUPS if self.basis is None else BASES[self.basis]
+
+    @property
+    def shown_as(self) -> Form:
+        """What follows from the form that the manifest names."""
+        return FORMS[self.form]
+
+    @property
+    def own_ranges(self) -> bool:
+        """Whether every record has ranges of its own, as published: then there are no groups that records share."""
+        return self.shown_as.as_ranges and "weaker_claim" in self.parameters
 
     @property
     def in_parts(self) -> bool:
@@ -152,27 +234,76 @@ class Manifest:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The sensitive columns."""
-        return tuple(str(column["name"]) for column in self.schema["sensitive"])
+        """The names of the secrets: the sensitive columns where each is protected by itself; else one, of all of them."""
+        names = [str(column["name"]) for column in self.schema["sensitive"]]
+        return tuple(names) if _protects_each(self.schema) else (SEPARATOR.join(names),)
+
+    @property
+    def bundled(self) -> bool:
+        """Whether a person may have several values of a secret, or none."""
+        return "secrets" in self.schema.get("declared", {})
+
+    @property
+    def alike(self) -> str | None:
+        """Who may share a group where people have all their rows: those of a "band" of numbers of rows, of one "number", or
+        "anybody"; None where everybody has one row."""
+        people = self.schema.get("declared", {}).get("people")
+        return None if people is None or "alike" not in people else shared_by(people["alike"])
+
+    @property
+    def counted(self) -> int:
+        """Of how many values, of all secrets together, a person is counted at most where counts have noise."""
+        if not self.bundled:
+            return len(self.secrets)
+        return sum((Schema.from_dict(self.schema["declared"]).most or {}).values())
+
+    @property
+    def leaves_out(self) -> int | None:
+        """Of how many values of a secret a person is counted where that may be fewer than she has; None where it may not."""
+        people, declared = self.schema.get("declared", {}).get("people", {}), self.schema.get("declared", {})
+        if not (self.bundled and self.rests_on.noisy):
+            return None
+        most = Schema.from_dict(declared).most or {}
+        fewer = [k for name, k in most.items() if "keep" in people or k < len(declared["secrets"][name])]
+        return min(fewer, default=None)
+
+    @property
+    def household(self) -> str | None:
+        """What households are told apart by, where these are published in place of people."""
+        people = self.schema.get("declared", {}).get("people", {})
+        return People(**people).household if "unit" in people else None
+
+    @property
+    def bands(self) -> tuple[str, ...]:
+        """The quasi columns that say how many rows people have, or members households, where only like ones share a group."""
+        people = self.schema.get("declared", {}).get("people", {})
+        return People(**people).bands
+
+    @property
+    def each(self) -> tuple[Manifest, ...]:
+        """What the manifest says of each secret, as of the only one."""
+        return tuple(self.of(name) for name in self.secrets)
 
     def of(self, column: str) -> Manifest:
-        """Return what the manifest says of one of several columns that are protected each by itself, as of the only one."""
+        """Return what the manifest says of one of several secrets, as of the only one."""
+        if len(self.secrets) == 1:
+            return self
         try:
             declared = Schema.from_dict(self.schema["declared"]).only(column).to_dict()
         except (SfumatoError, ArithmeticError, ValueError, KeyError, TypeError):
             raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
         schema = {
             "quasi": self.schema["quasi"],
-            "sensitive": [one for one in self.schema["sensitive"] if one["name"] == column],
+            "sensitive": [entry for entry in self.schema["sensitive"] if entry["name"] == column],
             "declared": declared,
         }
         from sfumato.release.accounts import fixed_claim
 
-        values = None if self.values is None else _of_column(self.values, column)
+        values = None if self.values is None else _of_secret(self.values, column)
         requirement = column_requirement(self.requirement, column)
-        part = replace(self, schema=schema, requirement=requirement, values=values, sets=_of_column(self.sets, column))
-        if self.basis == "noisy":
-            parameters = {**self.parameters, "secrets": len(self.secrets)}
+        part = replace(self, schema=schema, requirement=requirement, values=values, sets=_of_secret(self.sets, column))
+        if self.rests_on.noisy:
+            parameters = {**self.parameters, "counted": self.counted}
             part = replace(part, method={**self.method, **self._declared_of(column)}, parameters=parameters)
         claims = (claim if claim.kind == "presence" else fixed_claim(part, claim) for claim in self.claims)
         return replace(part, claims=tuple(claims))
@@ -180,23 +311,23 @@ class Manifest:
     def _declared_of(self, column: str) -> dict[str, Any]:
         """Return what was declared of one of several columns that each have noise."""
         try:
-            return {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")}
+            has = {"has": self.method["has"][column]} if "has" in self.method else {}
+            return {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")} | has
         except (KeyError, TypeError):
             raise FormatError("manifest.json: the method does not declare the values of every sensitive column") from None
 
     def _listed(self) -> list[dict[str, Any]] | None:
-        """Return the values and sets, for all sensitive columns together or for each by itself."""
+        """Return the values and sets of each secret."""
         if self.values is None:
             return None
-        if not self.apart:
-            return [{"columns": [*self.secrets], "values": [*self.values], **({"sets": [*self.sets]} if self.sets else {})}]
+        listed = zip(_columns(self.schema), self.secrets, strict=True)
         return [
             {
-                "columns": [name],
-                "values": [*_of_column(self.values, name)],
-                **({"sets": [*_of_column(self.sets, name)]} if any(one["column"] == name for one in self.sets) else {}),
+                "columns": columns,
+                "values": [*_of_secret(self.values, name)],
+                **({"sets": sets} if (sets := [*_of_secret(self.sets, name)]) else {}),
             }
-            for name in self.secrets
+            for columns, name in listed
         ]
 
     @classmethod
@@ -211,6 +342,7 @@ class Manifest:
             ) from None
         _require_version(document)
         require_shape(document)
+        require_numbers(document["requirement"])
         if spelled(document) != text:
             raise FormatError(
                 "manifest.json is not spelled as manifests are (sorted keys, two blanks, nothing else)",
@@ -233,25 +365,35 @@ def column_requirement(requirement: Mapping[str, Any], column: str) -> Mapping[s
     return {key: value for key, value in rest.items() if key != "sets"} | {"beta": beta} | sets
 
 
-def _of_column(entries: tuple[Mapping[str, Any], ...], column: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the entries of one column, as they are where it is the only one."""
-    return tuple({key: value for key, value in one.items() if key != "column"} for one in entries if one.get("column") == column)
+def _protects_each(schema: Mapping[str, Any]) -> bool:
+    return bool(schema.get("declared", {}).get("protect") == "each")
+
+
+def _columns(schema: Mapping[str, Any]) -> list[list[str]]:
+    """Return the columns of each secret."""
+    names = [column["name"] for column in schema["sensitive"]]
+    return [[name] for name in names] if _protects_each(schema) else [names]
+
+
+def _of_secret(entries: tuple[Mapping[str, Any], ...], secret: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of one secret, as they are where it is the only one."""
+    mine = (entry for entry in entries if entry.get("secret", secret) == secret)
+    return tuple({key: value for key, value in entry.items() if key != "secret"} for entry in mine)
 
 
 def _read_values(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...] | None, tuple[Mapping[str, Any], ...]]:
-    """Return the values and the sets that a manifest lists, with their column where each is protected by itself."""
+    """Return the values and the sets that a manifest lists, with their secret where there are several."""
     listed = document["values"]
     if listed is None:
         return None, ()
-    names = [column["name"] for column in document["schema"]["sensitive"]]
-    apart = document["schema"]["declared"].get("protect") == "each"
-    if [one["columns"] for one in listed] != ([[name] for name in names] if apart else [names]):
+    columns = _columns(document["schema"])
+    if [one["columns"] for one in listed] != columns:
         raise FormatError("manifest.json: the values are not those of the sensitive columns")
-    found: dict[str, list[Mapping[str, Any]]] = {"values": [], "sets": []}
-    for key, kept in found.items():
-        for one in listed:
-            kept += [({"column": one["columns"][0]} if apart else {}) | entry for entry in one.get(key, ())]
-    return tuple(found["values"]), tuple(found["sets"])
+    entries: dict[str, list[Mapping[str, Any]]] = {"values": [], "sets": []}
+    for key, kept in entries.items():
+        for secret in listed:
+            kept += [({"secret": secret["columns"][0]} if len(columns) > 1 else {}) | entry for entry in secret.get(key, ())]
+    return tuple(entries["values"]), tuple(entries["sets"])
 
 
 def own_bounds(requirement: Mapping[str, Any]) -> tuple[str, ...]:
@@ -268,28 +410,35 @@ def spelled(document: Mapping[str, Any]) -> str:
 
 def _number(text: str) -> float:
     """Return a number with a fraction; a whole one is written without, and read as such."""
-    found = float(text)
-    if found.is_integer():
+    number = float(text)
+    if number.is_integer():
         raise ValueError("a whole number is written as one")
-    return found
+    return number
 
 
 def plain_number(value: Any) -> Any:
     """Return a value as JSON has it, whole numbers without a fraction."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return {key: plain_number(one) for key, one in value.items()} if isinstance(value, Mapping) else value
+    return {key: plain_number(number) for key, number in value.items()} if isinstance(value, Mapping) else value
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return document
+
+
+_NO_LONGER = {
+    1: "in which files could carry more than they show",
+    2: "whose tables have other columns than those of the present one",
+}
+"""Why earlier versions are not read."""
 
 
 def _require_version(document: Any) -> None:
@@ -300,7 +449,7 @@ def _require_version(document: Any) -> None:
         raise FormatError("manifest.json has no usable format version")
     if version < VERSION:
         raise FormatError(
-            f"this release has format version {version}, in which files could carry more than they show; it is no longer read",
+            f"this release has format version {version}, {_NO_LONGER[version]}; it is no longer read",
             hint="ask its publisher for the release in the present format",
         )
     if version > VERSION:

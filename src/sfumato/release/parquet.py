@@ -199,7 +199,7 @@ class _Reader:
             out |= (byte & 127) << shift
             if byte < 128 and out < 2**32:
                 return out >> 1
-        raise refusal("a page is larger than pages can be")
+        raise refusal("a page exceeds the largest size")
 
     def header(self, kind: int) -> tuple[int, int]:
         """Return the size and the entries of the page that begins here."""
@@ -225,7 +225,7 @@ class _Reader:
 
 def _column(reader: _Reader, rows: int, type_: str) -> Coded:
     if type_ not in KINDS and type_ != LIST:
-        raise refusal("a column has a type that table files do not have")
+        raise refusal("a column has a type that table files do not support")
     values = _dictionary(reader, "string" if type_ == LIST else type_, rows)
     codes, start = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for first in range(0, rows, PAGE_ROWS):
@@ -279,17 +279,17 @@ def _codes(reader: _Reader, present: Flags, values: pa.Array) -> Small:
     """Return the codes of a page, len(values) where no value is present."""
     count = int(np.count_nonzero(present))
     if values.type == pa.bool_():
-        found = np.unpackbits(reader.take((count + 7) // 8), count=count, bitorder="little").astype(np.int32)
+        places = np.unpackbits(reader.take((count + 7) // 8), count=count, bitorder="little").astype(np.int32)
     else:
         reader.take(1)
-        found = np.empty(count, np.int32)
-        unpack(reader.run(count, width(len(values))), width(len(values)), found)
-        if count and found.max() >= len(values):
+        places = np.empty(count, np.int32)
+        unpack(reader.run(count, width(len(values))), width(len(values)), places)
+        if count and places.max() >= len(values):
             raise refusal("a column has a code without a value")
     if count == len(present):
-        return found
+        return places
     codes = np.full(len(present), len(values), np.int32)
-    codes[present] = found
+    codes[present] = places
     return codes
 
 

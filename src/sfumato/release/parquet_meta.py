@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 from sfumato.arrays import Array, Bytes, Flags, Integers, Small, counted, taken
 from sfumato.release._parquet_kernels import all_used
 
-Value = tuple[int, bytes]
+ThriftValue = tuple[int, bytes]
 
 _FALSE, _I32, _I64, _BINARY, _LIST, _STRUCT = 2, 5, 6, 8, 9, 12
 _SHORT = 15  # field steps and list lengths below this share a byte with their type
 
-NO: Value = (_FALSE, b"")
+NO: ThriftValue = (_FALSE, b"")
 
 
 def varint(number: int) -> bytes:
@@ -41,19 +41,19 @@ def _zigzag(number: int) -> bytes:
     return varint(2 * number if number >= 0 else -2 * number - 1)
 
 
-def i32(number: int) -> Value:
+def i32(number: int) -> ThriftValue:
     """Return a number of 32 bits; ValueError if it has more."""
     if not -(2**31) <= number < 2**31:
         raise ValueError("a page of a table file would be larger than 2 GB")
     return _I32, _zigzag(number)
 
 
-def i64(number: int) -> Value:
+def i64(number: int) -> ThriftValue:
     """Return a number of 64 bits."""
     return _I64, _zigzag(number)
 
 
-def text(words: str) -> Value:
+def text(words: str) -> ThriftValue:
     """Return a text in UTF-8; ValueError if it has half a surrogate pair."""
     try:
         raw = words.encode()
@@ -62,14 +62,14 @@ def text(words: str) -> Value:
     return _BINARY, varint(len(raw)) + raw
 
 
-def items(values: Sequence[Value]) -> Value:
+def items(values: Sequence[ThriftValue]) -> ThriftValue:
     """Return a list of values of one type (of structs, if there are none)."""
     kind, count = values[0][0] if values else _STRUCT, len(values)
     head = bytes([count << 4 | kind]) if count < _SHORT else bytes([0xF0 | kind]) + varint(count)
     return _LIST, head + b"".join(raw for _, raw in values)
 
 
-def struct(fields: Mapping[int, Value]) -> Value:
+def struct(fields: Mapping[int, ThriftValue]) -> ThriftValue:
     """Return a struct of numbered fields, in ascending order; each less than 16 above the one before."""
     out, last = bytearray(), 0
     for number, (kind, raw) in fields.items():
@@ -88,23 +88,23 @@ _REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2
 _EMPTY = struct({})
 
 
-class Kind(NamedTuple):
+class ParquetKind(NamedTuple):
     """How Parquet says an Arrow type: the physical type, its width in bytes, and converted and logical type where it has them."""
 
     physical: int
     numpy: str | None
     converted: int | None = None
-    logical: Value | None = None
+    logical: ThriftValue | None = None
 
 
 KINDS = {
-    "bool": Kind(0, None),
-    "int32": Kind(1, "<i4"),
-    "int64": Kind(2, "<i8"),
-    "double": Kind(5, "<f8"),
-    "string": Kind(6, None, 0, struct({1: _EMPTY})),
-    "date32[day]": Kind(1, "<i4", 6, struct({6: _EMPTY})),
-    "timestamp[us]": Kind(2, "<i8", None, struct({8: struct({1: NO, 2: struct({2: _EMPTY})})})),
+    "bool": ParquetKind(0, None),
+    "int32": ParquetKind(1, "<i4"),
+    "int64": ParquetKind(2, "<i8"),
+    "double": ParquetKind(5, "<f8"),
+    "string": ParquetKind(6, None, 0, struct({1: _EMPTY})),
+    "date32[day]": ParquetKind(1, "<i4", 6, struct({6: _EMPTY})),
+    "timestamp[us]": ParquetKind(2, "<i8", None, struct({8: struct({1: NO, 2: struct({2: _EMPTY})})})),
 }
 LIST = "list<element: string>"
 
@@ -138,7 +138,7 @@ def width(values: int) -> int:
     return max(1, (values - 1).bit_length())
 
 
-def _leaf(name: str, kind: Kind) -> Value:
+def _leaf(name: str, kind: ParquetKind) -> ThriftValue:
     fields = {1: i32(kind.physical), 3: i32(_OPTIONAL), 4: text(name)}
     if kind.converted is not None:
         fields[6] = i32(kind.converted)
@@ -147,7 +147,7 @@ def _leaf(name: str, kind: Kind) -> Value:
     return struct(fields)
 
 
-def _schema(columns: Sequence[Chunk]) -> list[Value]:
+def _schema(columns: Sequence[Chunk]) -> list[ThriftValue]:
     out = [struct({4: text("schema"), 5: i32(len(columns))})]
     for column in columns:
         if column.type == LIST:
@@ -161,7 +161,7 @@ def _schema(columns: Sequence[Chunk]) -> list[Value]:
     return out
 
 
-def _chunk(column: Chunk) -> Value:
+def _chunk(column: Chunk) -> ThriftValue:
     path = [column.name, "list", "element"] if column.type == LIST else [column.name]
     used = [PLAIN, RLE, RLE_DICTIONARY] if column.dictionary else [PLAIN, RLE]
     fields = {
@@ -223,7 +223,7 @@ def check(column: Coded) -> None:
     """Raise ValueError unless the column is what Coded promises (that texts ascend is checked as they are written)."""
     values, codes, start = column.values, column.codes, column.start
     if column.type not in KINDS and column.type != LIST:
-        raise ValueError("a column has a type that table files do not have")
+        raise ValueError("a column has a type that table files do not support")
     if codes.dtype != np.int32 or codes.ndim != 1 or values.null_count:
         raise ValueError("a column's codes are a plain array of int32, and its values are all there")
     if start is not None:

@@ -73,14 +73,14 @@ class RandomizedPart:
         """
         inverse = 1 / self.kept
         added = (counts @ inverse - counts.sum()) / inverse.sum()
-        found: Floats = (counts - added) * inverse
-        return found
+        original: Floats = (counts - added) * inverse
+        return original
 
     def likely_shares(self, counts: Floats) -> Floats:
         """Return shares in agreement with published counts: the reconstruction without negative counts; even if there is none."""
-        found = np.maximum(self.reconstruct(counts), 0.0)
-        total = found.sum()
-        return found / total if total > 0 else np.full(len(self), 1 / len(self))
+        original = np.maximum(self.reconstruct(counts), 0.0)
+        total = original.sum()
+        return original / total if total > 0 else np.full(len(self), 1 / len(self))
 
 
 def plain_values(domain: Domain) -> list[Any]:
@@ -101,7 +101,7 @@ def part_entries(manifest: Manifest) -> list[Mapping[str, Any]]:
     for entry in entries:
         unknown = sorted(set(entry) - _KEYS)
         if unknown:
-            raise FormatError(f"manifest.json: a part says more than a part does: {', '.join(map(str, unknown[:5]))}")
+            raise FormatError(f"manifest.json: a part has unknown keys: {', '.join(map(str, unknown[:5]))}")
         if not isinstance(entry.get("values"), list) or not entry["values"]:
             raise FormatError("manifest.json: a part lists no values")
     numbers = [entry.get("part") for entry in entries]
@@ -164,13 +164,13 @@ def listed_values(entries: list[Mapping[str, Any]], sensitive: pa.Table) -> pa.T
         try:
             columns[name] = pa.array(plain).cast(kind) if pa.types.is_temporal(kind) else pa.array(plain, kind)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            raise FormatError(f"manifest.json: a part lists values of {name!r} that are no {kind} values") from None
+            raise FormatError(f"manifest.json: a part lists values of {name!r} that are not {kind} values") from None
     return pa.table(columns)
 
 
 def _hashable(values: list[Any]) -> list[Any]:
     for value in values:
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            if one is not None and not isinstance(one, (str, int, float)):
-                raise FormatError("manifest.json: a part lists something that is no plain value")
+        for entry in value if isinstance(value, (list, tuple)) else [value]:
+            if entry is not None and not isinstance(entry, (str, int, float)):
+                raise FormatError("manifest.json: a part lists something that is not a plain value")
     return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Order, Shown, canonical_order
+from sfumato.release.canonical import CanonicalOrder, TableRows, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
@@ -45,13 +45,18 @@ class RandomizedRelease(Release):
     """
 
     form = "randomized"
-    shows_counts = False
 
     quasi: tuple[Column, ...]
     domain: Domain
     part: Small
     value: Array
     made_from: Native = "pyarrow"
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each part that has any."""
+        sizes = np.bincount(self.part)
+        return sizes[sizes > 0]
 
     @cached_property
     def parts(self) -> tuple[RandomizedPart, ...]:
@@ -73,8 +78,8 @@ class RandomizedRelease(Release):
 
     def counts(self, part: int) -> Floats:
         """Return how often each value of a part is published in it, in the order of the part's values."""
-        found: Floats = self.tally[part][self.parts[part].values].astype(np.float64)
-        return found
+        counts: Floats = self.tally[part][self.parts[part].values].astype(np.float64)
+        return counts
 
     @cached_property
     def priors(self) -> tuple[Floats, ...]:
@@ -92,6 +97,22 @@ class RandomizedRelease(Release):
         return {RECORDS: pa.table(columns)}
 
     def beliefs(self, people: Any, *, shares: Sequence[Floats] | None = None) -> Floats:
+        """Return [people × sensitive values]: the largest belief given part and published value of a row that fits.
+
+        Prior and `shares` are those of `mean_beliefs`. A person whom no published row fits gets NaN.
+        """
+        owner, row, owners = match_rows(self.quasi, people)
+        beliefs = np.zeros((owners, len(self.domain)))
+        for part, who, shown, kept, replaced, factor in self._posteriors(owner, row, shares):
+            most = np.zeros(owners)
+            np.maximum.at(most, who, factor[shown])
+            beliefs[:, part.values] = np.maximum(beliefs[:, part.values], most[:, None] * replaced)
+            own = kept + replaced * factor
+            np.maximum.at(beliefs, (who, part.values[shown]), own[shown])
+        beliefs[np.bincount(owner, minlength=owners) == 0] = np.nan
+        return beliefs
+
+    def mean_beliefs(self, people: Any, *, shares: Sequence[Floats] | None = None) -> Floats:
         """Return [people × sensitive values]: the belief given part and published value, averaged over the rows that fit.
 
         The prior is what the release says about the shares of the part (`priors`), or `shares`, one array per part in the order
@@ -100,44 +121,53 @@ class RandomizedRelease(Release):
         """
         owner, row, owners = match_rows(self.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))
+        for part, who, shown, kept, replaced, factor in self._posteriors(owner, row, shares):
+            weight = np.bincount(who, weights=factor[shown], minlength=owners)
+            beliefs[:, part.values] += weight[:, None] * replaced
+            np.add.at(beliefs, (who, part.values[shown]), kept[shown])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result: Floats = beliefs / np.bincount(owner, minlength=owners)[:, None]
+        return result
+
+    def _posteriors(
+        self, owner: Integers, row: Integers, shares: Sequence[Floats] | None
+    ) -> Iterator[tuple[RandomizedPart, Integers, Integers, Floats, Floats, Floats]]:
+        """Yield every part, whose its rows are, which of its values they show, and what is believed given each value shown.
+
+        That it was kept; and that it replaced another one, by that one's share, times a factor of the value shown.
+        """
         part, value = self.part[row], self.value[row]
         for i, (one, prior) in enumerate(zip(self.parts, self.priors if shares is None else shares, strict=True)):
             mine = part == i
             place = np.zeros(len(self.domain), np.int64)
             place[one.values] = np.arange(len(one))
-            shown = place[value[mine]]
             replaced = prior * (1 - one.kept) / len(one)
             seen = prior * one.kept + replaced.sum()
             with np.errstate(invalid="ignore", divide="ignore"):
-                weight = np.bincount(owner[mine], weights=1 / seen[shown], minlength=owners)
-                beliefs[:, one.values] += weight[:, None] * replaced
-                np.add.at(beliefs, (owner[mine], one.values[shown]), (prior * one.kept / seen)[shown])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            result: Floats = beliefs / np.bincount(owner, minlength=owners)[:, None]
-        return result
+                yield one, owner[mine], place[value[mine]], prior * one.kept / seen, replaced, 1 / seen
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
         return randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
 
-    def listing(self) -> tuple[tuple[Shown, ...], int]:
+    def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the parts by what the manifest says of them, and the rows by quasi values and value."""
         parts = self.parts
         described = sorted(range(len(parts)), key=lambda i: parts[i].described)
         rank = np.zeros(len(parts), np.int64)
-        for one, two in pairwise(described):
-            rank[two] = rank[one] + (parts[one].described != parts[two].described)
+        for first, second in pairwise(described):
+            rank[second] = rank[first] + (parts[first].described != parts[second].described)
         people = np.unique(combined(self.quasi), return_inverse=True)[1].astype(np.int64)
-        rows = Shown(RECORDS, self.part, people * len(self.domain) + self.value)
-        return (Shown("parts", np.arange(len(parts)), rank), rows), len(parts)
+        rows = TableRows(RECORDS, self.part, people * len(self.domain) + self.value)
+        return (TableRows("parts", np.arange(len(parts)), rank), rows), len(parts)
 
     def canonical(self) -> tuple[RandomizedRelease, Small]:
         """Return the same release with rows and numbers of parts in canonical order, and the number there of each part here."""
         order = canonical_order(*self.listing())
         return self.arranged(order), order.number
 
-    def arranged(self, order: Order) -> Self:
+    def arranged(self, order: CanonicalOrder) -> Self:
         """Return the same release with rows and numbers of parts in this order."""
         rows = order.rows[1]
         entries = sorted(

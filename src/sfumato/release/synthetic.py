@@ -1,4 +1,4 @@
-"""Form *synthetic*: records of nobody, drawn from noisy counts."""
+"""Form *synthetic*: records that are no person's, drawn from noisy counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.arrays import Floats, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Order, Shown, canonical_order
+from sfumato.release.canonical import CanonicalOrder, TableRows, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
@@ -39,7 +39,6 @@ class SyntheticRelease(Release):
     """
 
     form = "synthetic"
-    shows_counts = False
 
     quasi: tuple[Column, ...]
     domain: Domain
@@ -48,7 +47,7 @@ class SyntheticRelease(Release):
 
     def __repr__(self) -> str:
         names = [", ".join(str(column["name"]) for column in self.manifest.schema[role]) for role in ("quasi", "sensitive")]
-        return f"SyntheticRelease({self.rows:,} records of nobody; {' → '.join(names)})"
+        return f"SyntheticRelease({self.rows:,} synthetic records; {' → '.join(names)})"
 
     def tables(self) -> dict[str, pa.Table]:
         """Return `records`: the quasi columns, then the sensitive ones."""
@@ -59,8 +58,12 @@ class SyntheticRelease(Release):
         """Return [people × sensitive values]: the share of each value among the records with a person's quasi values.
 
         That is what somebody believes who takes the records for a sample of people like her. Nobody with quasi values that no
-        record has is told anything by this: NaN.
+        record has is told anything by this: NaN. Records are in no groups: there is nothing to take the largest over.
         """
+        return self.mean_beliefs(people)
+
+    def mean_beliefs(self, people: Any) -> Floats:
+        """Return the same."""
         owner, row, owners = match_rows(self.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))
         np.add.at(beliefs, (owner, self.value[row]), 1.0)
@@ -75,16 +78,16 @@ class SyntheticRelease(Release):
             hint="belief in presence is bounded by the forms columns (method ambiguity) and views (method priview)",
         )
 
-    def listing(self) -> tuple[tuple[Shown, ...], int]:
+    def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the records by what they show; they are in no groups."""
         people = np.unique(combined(self.quasi), return_inverse=True)[1].astype(np.int64)
-        return (Shown(RECORDS, np.zeros(len(self.value), np.int32), people * len(self.domain) + self.value),), 1
+        return (TableRows(RECORDS, np.zeros(len(self.value), np.int32), people * len(self.domain) + self.value),), 1
 
     def canonical(self) -> SyntheticRelease:
         """Return the same release with its records in canonical order."""
         return self.arranged(canonical_order(*self.listing()))
 
-    def arranged(self, order: Order) -> Self:
+    def arranged(self, order: CanonicalOrder) -> Self:
         """Return the same release with its records in this order."""
         rows = order.rows[0]
         return replace(self, quasi=tuple(column.take(rows) for column in self.quasi), value=self.value[rows])

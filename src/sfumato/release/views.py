@@ -14,7 +14,7 @@ from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Order, Shown, canonical_order
+from sfumato.release.canonical import CanonicalOrder, TableRows, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
@@ -29,7 +29,7 @@ from sfumato.release.coding import (
     take_table,
     whole_numbers,
 )
-from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
+from sfumato.release.covering import Cover, ShownPart, Weigh, combined_presence, largest_beliefs, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Domain, combined
@@ -40,7 +40,7 @@ MOVED = "moved"
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class RowCounts:
     """Distinct rows of one table's quasi columns: `rows` of them, and how often each occurs in each group, sorted by group.
 
     `row[e]` is the distinct row of entry e, `times[e]` how often its group has it, and `start[g]` the first entry of group g.
@@ -56,8 +56,8 @@ class Counted:
         known, wanted = row_keys(self.columns, people)
         order = np.argsort(known)
         place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-        found: Integers = np.where(known[place] == wanted, place, -1)
-        return found
+        row: Integers = np.where(known[place] == wanted, place, -1)
+        return row
 
     def entry(self, group: Small, row: Integers) -> Integers:
         """Return the entry of each group that has this distinct row; every group is taken to have it."""
@@ -77,17 +77,17 @@ def meeting_chance(size: Integers, left: Integers, right: Integers) -> Floats:
 
     rest = np.maximum(size - right - left, 0)
     apart = gammaln(size - right + 1) - gammaln(rest + 1) - gammaln(size + 1) + gammaln(size - left + 1)
-    found: Floats = np.where(left + right > size, 1.0, -np.expm1(apart))
-    return found
+    overlap: Floats = np.where(left + right > size, 1.0, -np.expm1(apart))
+    return overlap
 
 
-def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: int) -> Counted:
+def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: int) -> RowCounts:
     """Return how often each distinct row of these columns occurs in each group."""
     _, first, row = np.unique(combined(columns), return_index=True, return_inverse=True)
     key, where = np.unique(group.astype(np.int64) * len(first) + row, return_inverse=True)
     times = np.bincount(where, weights=count).astype(np.int64)
     distinct = tuple(column.take(first) for column in columns)
-    return Counted(distinct, starts(key // len(first), groups), (key % len(first)).astype(np.int32), times)
+    return RowCounts(distinct, starts(key // len(first), groups), (key % len(first)).astype(np.int32), times)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +99,6 @@ class ViewsRelease(Fragments, Release):
     """
 
     form = "views"
-    hides_presence = True
 
     at_columns: tuple[Column, ...]
     at_group: Small
@@ -116,12 +115,12 @@ class ViewsRelease(Fragments, Release):
         return tuple(column.name for column in self.st_columns)
 
     @cached_property
-    def kept(self) -> Counted:
+    def kept(self) -> RowCounts:
         """The distinct rows of `at`, and how often each group has them."""
         return counted(self.at_columns, self.at_group, np.ones(len(self.at_group), np.int64), len(self.sizes))
 
     @cached_property
-    def joined(self) -> Counted:
+    def joined(self) -> RowCounts:
         """The distinct values of the moved columns, and how often each group has them."""
         return counted(self.st_columns, self.st_group, self.st_count, len(self.sizes))
 
@@ -133,7 +132,7 @@ class ViewsRelease(Fragments, Release):
     @cached_property
     def cover(self) -> Cover:
         """Which groups cover which pairs of a row of `at` and a value of the moved columns."""
-        return Cover(tuple(Part(len(one.columns[0]), one.start, one.row) for one in (self.kept, self.joined)))
+        return Cover(tuple(ShownPart(len(view.columns[0]), view.start, view.row) for view in (self.kept, self.joined)))
 
     def tables(self) -> dict[str, pa.Table]:
         """Return `at` (quasi…, group) and `st` (group, moved quasi…, sensitive…, count)."""
@@ -143,17 +142,17 @@ class ViewsRelease(Fragments, Release):
         shown |= sensitive_columns(self.domain, self.st_value)
         return {AT: pa.table(at), ST: entries_table(GROUP, self.st_group, shown, self.st_count)}
 
-    def listing(self) -> tuple[tuple[Shown, ...], int]:
+    def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the rows of `at` by their quasi values, and the entries of `st` by moved columns, value and count."""
         moved = np.unique(combined(self.st_columns), return_inverse=True)[1].astype(np.int64)
         entries = counted_entries(self.st_group, moved * len(self.domain) + self.st_value, self.st_count)
-        return (Shown(AT, self.at_group, combined(self.at_columns)), entries), len(self.sizes)
+        return (TableRows(AT, self.at_group, combined(self.at_columns)), entries), len(self.sizes)
 
     def canonical(self) -> ViewsRelease:
         """Return the same release with rows and group numbers in canonical order."""
         return self.arranged(canonical_order(*self.listing()))
 
-    def arranged(self, order: Order) -> Self:
+    def arranged(self, order: CanonicalOrder) -> Self:
         """Return the same release with rows and group numbers in this order."""
         rows, entries = order.rows
         return replace(
@@ -175,13 +174,24 @@ class ViewsRelease(Fragments, Release):
         return combined_presence(self.cover, self.find(people), self._weigh)
 
     def beliefs(self, people: Any) -> Floats:
+        """Return [people × sensitive values]: how often each value stands with a person's joined value in a group at most.
+
+        Of all groups that cover her, the one that shows most of a value counts. A person whom no group covers gets NaN.
+        """
+        return largest_beliefs(self.cover, self.find(people), self._weigh, self._shares, len(self.domain))
+
+    def mean_beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: how often each value stands with a person's joined value in groups that cover her.
 
         She is taken to be in one of them, each as likely as its presence belief. A person whom no group covers gets NaN.
         """
-        share = self.st_count / self.joined.times[self.entry_joined]
+        return mixed_beliefs(self.cover, self.find(people), self._weigh, self._shares, len(self.domain))
+
+    @property
+    def _shares(self) -> tuple[Integers, Small, Floats]:
+        """Where the entries of each joined value of a group begin, their sensitive values and shares."""
         first = np.searchsorted(self.entry_joined, np.arange(len(self.joined.row) + 1))
-        return mixed_beliefs(self.cover, self.find(people), self._weigh, (first, self.st_value, share), len(self.domain))
+        return first, self.st_value, self.st_count / self.joined.times[self.entry_joined]
 
     def find(self, people: Any) -> Integers:
         """Return [people × 2]: everybody's distinct row of `at`, and her value of the moved columns."""
@@ -223,7 +233,7 @@ class ViewsRelease(Fragments, Release):
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
     moved = manifest.parameters.get(MOVED)
     names = [name for name in moved if isinstance(name, str)] if isinstance(moved, list) else []
-    if names != moved or not names or not set(names) < set(quasi) or names != [one for one in quasi if one in names]:
+    if names != moved or not names or not set(names) < set(quasi) or names != [name for name in quasi if name in names]:
         raise FormatError("manifest.json: a views release names, as 'moved', some of the quasi columns but not all of them")
     return names
 

@@ -1,4 +1,4 @@
-"""The audit of a release whose people are not held in memory: the auditor's own code, on buckets and on people in turn.
+"""The audit of a release whose people are not held in memory: the auditor's own code, on groups and on people in turn.
 
 Whatever concerns one quasi combination is found where all its people are: published rows and those of the table are put into the
 same file by a hash of their quasi values, and one file after another is walked.
@@ -16,20 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.auditor.apart import audit_apart
-from sfumato.auditor.audit import completed, read_tables
-from sfumato.auditor.buckets import Walked, audit_buckets, walk_dealt
+from sfumato.auditor.audit import completed, in_own_types, read_tables
+from sfumato.auditor.buckets import BucketWalk, audit_buckets, walk_dealt
 from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import audit_columns
-from sfumato.auditor.noisy import Walked as NoisyWalked
-from sfumato.auditor.noisy import walk_together
-from sfumato.auditor.original import Counted, numbered, other_columns, true_codes, unlike_schema
-from sfumato.auditor.parts import PartCounts, ReadParts, Slots, added_counts, count_parts
+from sfumato.auditor.each import audit_each
+from sfumato.auditor.noisy import NoisyWalk, walk_together
+from sfumato.auditor.original import PeopleCounts, numbered, other_columns, true_codes, unlike_schema
+from sfumato.auditor.parts import PartCounts, PartPairs, ReadParts, added_counts, count_parts
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
+from sfumato.auditor.replay import replay_buckets, replay_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
-from sfumato.release.apart import ApartBuckets, ApartRanges
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.counted_ranges import read_ranges
@@ -64,13 +63,13 @@ def audit_parts(
     """
     table = None if outline is None else outline.table
     try:
-        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, in_parts))
+        found = JUDGES[manifest.form](_AuditTask(directory, manifest, place, table, people, draw, in_parts))
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
     return completed(found.audit, manifest, found.texts, table, found.problems)
 
 
-class _Asked(NamedTuple):
+class _AuditTask(NamedTuple):
     """What is audited, and against what: see `audit_parts`."""
 
     directory: Path
@@ -90,43 +89,45 @@ class _Judged(NamedTuple):
     problems: list[str]
 
 
-def _buckets(asked: _Asked) -> _Judged:
+def _buckets(asked: _AuditTask) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     read = reread(directory, manifest, place / "release")
-    whole: Any = ApartBuckets(manifest, read.each) if manifest.apart else read.release
+    whole = read.release
     problems = [*read.problems, *whole.contradictions()]
-    secrets = [one.domain.table.slice(0, 0) for one in read.each]
+    secrets = [one.domain.table.slice(0, 0) for one in whole.each]
     comparable = _comparable(manifest, {"qit": _empty(read.release.quasi), **_named(secrets)}, table, problems)
     own = _own_codes(comparable)
     passes = count()
 
     def judge(case: Case[BucketsRelease], k: int) -> Audit:
-        def walk(against: Table) -> Walked:
+        def walk(against: Table) -> BucketWalk:
             assert people is not None
             return _walked(read, read.entries[k], against, people, place / f"people{next(passes)}", own[k])
 
-        def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
+        def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalk:
             return _walked_noise(read, against, people, place / f"people{next(passes)}")
 
         return audit_buckets(case, (read.entries[k].shown(case.release), walk) if read.entries else None, walk_noise)
 
-    audit = _each(whole, read.each, comparable, draw, judge)
+    audit = _each(whole, comparable, draw, judge)
+    if read.entries:
+        shown = [own.shown(one) for own, one in zip(read.entries, whole.each, strict=True)]
+        audit = replay_buckets(audit, Case(whole), read.rows, shown)
     quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
-    return _Judged(audit, quasi | _named([one.domain.table for one in read.each]), problems)
+    return _Judged(audit, quasi | _named([one.domain.table for one in whole.each]), problems)
 
 
 def _named(secrets: Sequence[pa.Table]) -> dict[str, pa.Table]:
     return {f"st{k}": one for k, one in enumerate(secrets)}
 
 
-def _each(release: Any, parts: Sequence[Any], table: Table | None, draw: bool, judge: Callable[[Case[Any], int], Audit]) -> Audit:
-    """Return the audit of a release by that of each of its parts, one a secret that is protected by itself."""
+def _each(release: Any, table: Table | None, draw: bool, judge: Callable[[Case[Any], int], Audit]) -> Audit:
+    """Return the audit of a release by that of each of its secrets."""
 
     def judged(case: Case[Any]) -> Audit:
-        return judge(case, next(k for k, one in enumerate(parts) if one is case.release))
+        return judge(case, next(k for k, one in enumerate(release.each) if one is case.release))
 
-    case: Case[Any] = Case(release, table, None, None, None, draw)
-    return audit_apart(case, judged) if release.manifest.apart else judged(case)
+    return audit_each(Case(release, table, None, None, None, draw), judged)
 
 
 def _distinct(table: Table | None, people: Blocks | None, place: Path) -> Callable[[int], _Distinct | None]:
@@ -143,16 +144,16 @@ def _own_codes(table: Table | None) -> list[Array]:
     if table is None:
         return []
     domain = table.sensitive.domain
-    if not table.schema.apart:
+    if not table.schema.protects_each:
         return [np.arange(len(domain))]
     return [domain.part(name)[1] for name in domain.names]
 
 
-def _ranges(asked: _Asked) -> _Judged:
+def _ranges(asked: _AuditTask) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     problems: list[str] = []
-    each = read_ranges(directory, manifest, problems)
-    release: Any = ApartRanges(manifest, each) if manifest.apart else each[0]
+    release = read_ranges(directory, manifest, problems)
+    each = release.each
     if each[0]._disorder is not None:
         problems.append(each[0]._disorder.message)
     problems += release.contradictions()
@@ -161,23 +162,25 @@ def _ranges(asked: _Asked) -> _Judged:
     shown |= _named([one.domain.table.slice(0, 0) for one in each])
     comparable = _comparable(manifest, shown, table, problems)
     everybody = _distinct(comparable, people, place)
-    audit = _each(release, each, comparable, draw, lambda case, k: audit_ranges(case, everybody(k)))
+    audit = _each(release, comparable, draw, lambda case, k: audit_ranges(case, everybody(k)))
+    audit = replay_ranges(audit, Case(release, comparable), everybody(0))
     texts = {box.name: pa.table({box.name: box.values}) for box in each[0].boxes}
     return _Judged(audit, texts | _named([one.domain.table for one in each]), problems)
 
 
-def _columns(asked: _Asked) -> _Judged:
+def _columns(asked: _AuditTask) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     stored = read_release(directory)  # all its tables tell of groups, none of people
     problems = list(stored.problems)
     release: Any = read_tables(manifest, stored.tables, problems)
-    comparable = _comparable(manifest, dict(stored.tables), table, problems)
-    everybody, each = _distinct(comparable, people, place), release.parts if manifest.apart else (release,)
-    audit = _each(release, each, comparable, draw, lambda case, k: audit_columns(case, everybody(k)))
-    return _Judged(audit, dict(stored.tables), problems)
+    shown = in_own_types(release, stored.tables)
+    comparable = _comparable(manifest, dict(shown), table, problems)
+    everybody = _distinct(comparable, people, place)
+    audit = _each(release, comparable, draw, lambda case, k: audit_columns(case, everybody(k)))
+    return _Judged(audit, dict(shown), problems)
 
 
-def _randomized(asked: _Asked) -> _Judged:
+def _randomized(asked: _AuditTask) -> _Judged:
     read = reread_records(asked.directory, asked.manifest, asked.place / "release")
     problems = [*read.problems, *read.release.contradictions()]
     shown = {"records": _empty(read.release.quasi), "secrets": read.release.domain.table.slice(0, 0)}
@@ -187,7 +190,7 @@ def _randomized(asked: _Asked) -> _Judged:
     def counted(numbers: ReadParts, table: Table) -> Iterator[PartCounts]:
         truth = true_codes(read.release.domain.labels, table).astype(np.int64)
         for some in _Files(read, table, asked.people, asked.place / f"people{next(passes)}")(read.rows):
-            yield count_parts(some.key, some.bucket.astype(np.int64), truth[some.secret], numbers.slots)
+            yield count_parts(some.key, some.group.astype(np.int64), truth[some.secret], numbers.slots)
 
     def walk(numbers: ReadParts, table: Table) -> PartCounts:
         return added_counts(counted(numbers, table), numbers.slots, _Exposed(lambda: counted(numbers, table)))
@@ -205,7 +208,7 @@ class _Exposed:
     def __init__(self, parts: Callable[[], Iterator[PartCounts]]) -> None:
         self.parts = parts
 
-    def exposure(self, slots: Slots, shares: Floats, kept: Floats) -> float:
+    def exposure(self, slots: PartPairs, shares: Floats, kept: Floats) -> float:
         """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
         total, people = 0.0, 0
         for one in self.parts():
@@ -251,13 +254,13 @@ class _Distinct:
     def __len__(self) -> int:
         return len(self.files)
 
-    def __iter__(self) -> Iterator[Counted]:
+    def __iter__(self) -> Iterator[PeopleCounts]:
         for file in self.files:
             columns = file.read()
             columns[-1] = self.own[columns[-1]]
             _, first, times = np.unique(row_keys(columns, self.sizes), return_index=True, return_counts=True)
             *codes, secret = (column[first] for column in columns)
-            yield Counted(tuple(codes), secret, times.astype(np.int64))
+            yield PeopleCounts(tuple(codes), secret, times.astype(np.int64))
 
 
 def _empty(quasi: Sequence[Column]) -> pa.Table:
@@ -273,7 +276,7 @@ class _Together(NamedTuple):
     secret: Array
 
     @property
-    def bucket(self) -> Array:
+    def group(self) -> Array:
         """The first of these columns."""
         return self.published[0]
 
@@ -314,35 +317,35 @@ class _Files:
             yield _Together(key, columns[len(sizes) :], secret)
 
 
-def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place: Path, own: Array) -> Walked:
+def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place: Path, own: Array) -> BucketWalk:
     """Return how the published people differ from those of the table, `own` being what each code of a person stands for."""
     truth = true_codes(entries.domain.labels, table)[own]
     files = _Files(read, table, people, place)
     lists, certain = Lists(entries, place / "lists", files.many), Certain(entries, place / "certain")
     invented = lost = misplaced = 0
     for k, some in enumerate(files(runs(read.rows, AT_ONCE), lists.add)):
-        bucket, times = some.published
+        group, times = some.published
         number = numbered(some.key)
-        many, published = int(number.max(initial=-1)) + 1, len(bucket)
+        many, published = int(number.max(initial=-1)) + 1, len(group)
         mine, theirs = dealt(np.repeat(number[:published], times), many), dealt(number[published:], many)
         known, shown = lists.read(k)
-        found = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, bucket), times), truth[some.secret], shown)
+        found = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, group), times), truth[some.secret], shown)
         invented, lost, misplaced = invented + found[0], lost + found[1], misplaced + found[2]
         certain.add(known[shown.group], shown.value, found[3])
-    return Walked(invented, lost, misplaced, entries.crowded(certain))
+    return BucketWalk(invented, lost, misplaced, entries.crowded(certain))
 
 
-def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> NoisyWalked:
+def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> NoisyWalk:
     """Return the same where counts have noise."""
-    buckets, domain = len(read.release.sizes), read.release.domain
+    groups, domain = len(read.release.sizes), read.release.domain
     truth = None if table is None else true_codes(domain.labels, table).astype(np.int64)
-    total = NoisyWalked(torn=False, truth=np.zeros((buckets, len(domain)), np.int64))
+    total = NoisyWalk(torn=False, truth=np.zeros((groups, len(domain)), np.int64))
     for some in _Files(read, table, people if table is not None else None, place)(read.rows):
         mine = None if truth is None else truth[some.secret]
-        found = walk_together(some.key, some.bucket, mine, buckets, len(domain))
+        found = walk_together(some.key, some.group, mine, groups, len(domain))
         known = None if total.truth is None or found.truth is None else total.truth + found.truth
         lost, invented = total.lost + found.lost, total.invented + found.invented
-        total = NoisyWalked(total.torn or found.torn, invented, lost, total.undeclared or found.undeclared, known)
+        total = NoisyWalk(total.torn or found.torn, invented, lost, total.undeclared or found.undeclared, known)
     return total
 
 

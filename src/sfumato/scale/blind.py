@@ -28,7 +28,7 @@ _GROUPS = 1 << 20
 """Anatomy's groups are drawn so many at a time."""
 
 
-class Slots(Protocol):
+class GroupAssignment(Protocol):
     """Which group takes the people of a value, in the order of their coins."""
 
     @property
@@ -111,7 +111,7 @@ class Dealt:
     sizes: Integers
 
 
-def deal(people: Blocks, sizes: Sequence[int], slots: Slots, random: Randomness, place: Path, at_once: int) -> Dealt:
+def deal(people: Blocks, sizes: Sequence[int], slots: GroupAssignment, random: Randomness, place: Path, at_once: int) -> Dealt:
     """Deal everybody to the slots of her value. `sizes` are those of the quasi columns, then of the sensitive one, last."""
     place.mkdir(mode=0o700, exist_ok=True)
     layout = people.layout
@@ -163,7 +163,7 @@ def _ranked(
     return files
 
 
-def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: Slots, place: Path, at_once: int) -> list[Blocks]:
+def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: GroupAssignment, place: Path, at_once: int) -> list[Blocks]:
     """Return everybody with her group, in files by group: quasi codes, value, group."""
     total = sum(file.total for file in ranked)
     many = max(1, -(-total // at_once))

@@ -9,40 +9,41 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.form import FORMS
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
-from sfumato.scale.collect import Kept
+from sfumato.scale.collect import StoredShard
 from sfumato.scale.outline import Outline
-from sfumato.scale.shard import Cut, Rules
+from sfumato.scale.shard import CutPlan, Rules
 from sfumato.scale.shown import ranged
 from sfumato.scale.tally import Counter, Frame, Sum, frame_of
 
 
-class People(Protocol):
+class PublishedCodes(Protocol):
     """Everybody's published codes, wherever they lie, the sensitive value last."""
 
     @property
     def total(self) -> Sum:
         """How sums over all blocks of rows are made."""
 
-    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterable[Kept]:
+    def shards(self, how: CutPlan, cuts: TopCuts, tell: Callable[[float], None]) -> Iterable[StoredShard]:
         """Yield every leaf cut to the end, from left to right along the cuts."""
 
 
 def boxes(
-    outline: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
-) -> tuple[list[Kept], TopCuts]:
+    outline: Outline, people: PublishedCodes, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
+) -> tuple[list[StoredShard], TopCuts]:
     """Return all boxes from left to right along the cuts, shard by shard: the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
     frame = replace(frame, axes=frame.axes._replace(weights=_weights(outline, frame, people, rules)))
     sizes = tuple(column.size for column in outline.table.quasi)
-    absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
-    how = Cut(frame, sizes, bounds, rules, random, absent, outline.rows)
+    absent = None if FORMS[rules.form].exact_quasi else ranged(outline.table.quasi, rules.form)
+    how = CutPlan(frame, sizes, bounds, rules, random, absent, outline.rows)
     progress("cutting quasi space", 0.35)
     cuts = top_cuts(
         Counter(frame, people.total),
@@ -59,7 +60,7 @@ def boxes(
     return shards, cuts
 
 
-def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
+def _weights(outline: Outline, frame: Frame, people: PublishedCodes, rules: Rules) -> Floats:
     if isinstance(rules.weights, np.ndarray):
         return rules.weights
     if rules.weights != "association":

@@ -12,15 +12,15 @@ from sfumato.arrays import Array, Integers
 from sfumato.groups.counted import Leaf
 from sfumato.methods.show.manifest import without_unused
 from sfumato.release.boxes import Box, box_ranks
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import TableRows, canonical_order
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.scale.shard import Made
+from sfumato.scale.shard import ShardBoxes
 from sfumato.scale.shown import Seen, Values, box_shown, together
 from sfumato.table.column import Column
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class StoredShard:
     """A shard whose rows lie on disk, in canonical order; what is left of it in memory is about boxes, not people.
 
     `piece` is how many of the pieces of its final box come before it; all other shards hold whole boxes.
@@ -28,17 +28,17 @@ class Kept:
 
     leaf: Leaf
     rows: Blocks
-    made: Made
+    made: ShardBoxes
     piece: int = 0
 
 
-def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: Made, piece: int) -> Kept:
+def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: ShardBoxes, piece: int) -> StoredShard:
     """Write the rows of a shard to disk and return the rest."""
     rows = Blocks(place / name, layout)
     if made.rows:
         rows.append(made.rows)
     lean = replace(made, rows=[])
-    return Kept(leaf, rows, lean, piece)
+    return StoredShard(leaf, rows, lean, piece)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Collected:
     A box lies in one shard, or in pieces in several; `run`s are boxes or pieces in the order of their rows.
     """
 
-    shards: tuple[Kept, ...]
+    shards: tuple[StoredShard, ...]
     shard: Integers
     offset: Integers
     length: Integers
@@ -57,7 +57,7 @@ class Collected:
     entries: Integers
     value: Integers
     count: Integers
-    told: Integers | None
+    account: Integers | None
     along: Integers
     """The number of each box from left to right along the cuts."""
 
@@ -89,7 +89,7 @@ class Collected:
         return columns, np.repeat(self.box[low:high], length)
 
 
-def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
+def collect(shards: Sequence[StoredShard], order: Integers | None = None) -> Collected:
     """Return the boxes of all shards, which come from left to right along the cuts, numbered by their first rows.
 
     Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
@@ -111,7 +111,8 @@ def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
     runs = np.argsort(number[whole], kind="stable")
     total = np.bincount(number[whole], weights=size, minlength=boxes).astype(np.int64)
     entries, value, count = _entries(shards, number[whole], boxes)
-    told = None if shards[0].made.told is None else np.concatenate([one.made.told for one in shards if one.made.told is not None])
+    accounts = [one.made.account for one in shards if one.made.account is not None]
+    account = np.concatenate(accounts) if accounts else None
     return Collected(
         shards=tuple(shards),
         shard=of_shard[runs],
@@ -122,19 +123,19 @@ def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
         entries=entries,
         value=value,
         count=count,
-        told=None if told is None else told[head][order],
+        account=None if account is None else account[head][order],
         along=along[head][order],
     )
 
 
-def seen_together(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Seen, ...]:
+def seen_together(shards: Sequence[StoredShard], columns: Sequence[Column]) -> tuple[Seen, ...]:
     """Return what boxes show column by column, from left to right along the cuts."""
     piece = np.concatenate([np.full(len(one.made.sizes), one.piece) for one in shards])
     box = np.cumsum(piece == 0) - 1
     return tuple(together([one.made.seen[j] for one in shards], box, column.size) for j, column in enumerate(columns))
 
 
-def collect_ranges(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[Box, ...]]:
+def collect_ranges(shards: Sequence[StoredShard], columns: Sequence[Column]) -> tuple[Collected, tuple[Box, ...]]:
     """Return the boxes of all shards numbered by what they show, and that; equal ones by their values.
 
     Of two boxes with the same ranges the one comes first whose values do, written one after another. Where these first differ in
@@ -149,12 +150,14 @@ def collect_ranges(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[C
         last[np.cumsum(along.entries) - 1] = True
         key = along.value * np.int64(1 << 33) + np.where(last, along.count, (1 << 33) - 1 - along.count)
         order = np.argsort(
-            canonical_order([Shown("ranges", np.arange(len(rank)), rank), Shown("values", box, key)], len(rank)).number
+            canonical_order([TableRows("ranges", np.arange(len(rank)), rank), TableRows("values", box, key)], len(rank)).number
         )
     return collect(shards, order), tuple(box.take(order) for box in shown)
 
 
-def collect_columns(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[tuple[Column, Integers], ...]]:
+def collect_columns(
+    shards: Sequence[StoredShard], columns: Sequence[Column]
+) -> tuple[Collected, tuple[tuple[Column, Integers], ...]]:
     """Return the boxes of all shards from left to right along the cuts; of every column their values, and where each begins."""
     found = []
     for column, one in zip(columns, seen_together(shards, columns), strict=True):
@@ -165,7 +168,7 @@ def collect_columns(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[
     return collect(shards, np.arange(boxes)), tuple(found)
 
 
-def _entries(shards: Sequence[Kept], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:
+def _entries(shards: Sequence[StoredShard], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:
     """Return how many entries each box has, and value and count of all of them, box by box; counts of pieces are added up."""
     each = np.concatenate([one.made.entries for one in shards])
     group = np.repeat(number, each)

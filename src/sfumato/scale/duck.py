@@ -14,11 +14,18 @@ from sfumato.table.extras import extra
 
 BATCH = 1 << 20
 """Rows that are coded at once."""
+PATTERN = "*?["
+"""Signs in a path that DuckDB takes for a pattern."""
 
 
 def quoted(name: str) -> str:
     """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 class Duck(Sql):
@@ -36,7 +43,7 @@ class Duck(Sql):
             ("preserve_insertion_order", "false"),
             ("enable_progress_bar", "false"),
         ):
-            self.connection.execute(f"SET {name} = '{value}'")
+            self.connection.execute(f"SET {name} = {literal(value)}")
         self.source = "source"
 
     def quoted(self, name: str) -> str:
@@ -65,6 +72,25 @@ class Duck(Sql):
         """Give a query a name; from then on it is the source."""
         self.connection.execute(f"CREATE VIEW {quoted(name)} AS {sql}")
         self.source = name
+
+    def scan(self, files: Sequence[Path]) -> str:
+        """Return these Parquet files, and no others, as SQL reads them: DuckDB takes every name for a pattern."""
+        listed = ", ".join(literal(self._exactly(file.absolute())) for file in files)
+        return f"read_parquet([{listed}], hive_partitioning = false)"
+
+    def _exactly(self, file: Path) -> str:
+        """Return the pattern that only this file matches; DuckDB is asked what it finds there."""
+        plain = str(file)
+        if not any(sign in plain for sign in PATTERN):
+            return plain
+        pattern = "".join(f"[{sign}]" if sign in PATTERN else sign for sign in plain)
+        found = [name for (name,) in self.connection.execute(f"SELECT file FROM glob({literal(pattern)})").fetchall()]
+        if [Path(name) for name in found] != [file]:
+            raise InputError(
+                f"{file.name}: DuckDB cannot be given this path, whose signs it takes for a pattern",
+                hint=f"rename the file or its directory; {' '.join(PATTERN)} beside a backslash cannot be read",
+            )
+        return pattern
 
     def table(self, sql: str) -> pa.Table:
         """Return the result of a query, which must be small."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -12,21 +12,25 @@ import pyarrow as pa
 from sfumato.groups.counted import TopCuts
 from sfumato.randomness import Randomness
 from sfumato.scale.boxes import pieces, shard_of
-from sfumato.scale.collect import Kept, keep
+from sfumato.scale.collect import StoredShard, keep
 from sfumato.scale.duck import Duck, quoted
-from sfumato.scale.engine import Limits
+from sfumato.scale.engine import BYTES_A_PERSON, ResourceLimits
+from sfumato.scale.gather import gathered_table
 from sfumato.scale.layout import Blocks, Layout, scatter, summed
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
-from sfumato.scale.rows import code_rows, fingerprints, hashed_rows
-from sfumato.scale.shard import Cut, make_shard
-from sfumato.scale.source import listed_files, names_of, parquet_files
+from sfumato.scale.rows import Marked, code_rows, fingerprints, hashed_rows
+from sfumato.scale.shard import CutPlan, make_shard
+from sfumato.scale.source import distinct_names, listed_files, names_of, parquet_files
 from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading
 from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.frames import as_arrow, column_names
+from sfumato.table.marks import Marks
 from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
+from sfumato.table.table import Table
 from sfumato.table.textfile import ReadOptions
 
 
@@ -47,7 +51,7 @@ class LocalPeople:
 
         return total
 
-    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[Kept]:
+    def shards(self, how: CutPlan, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[StoredShard]:
         """Yield every leaf cut to the end; its people are read once more, from a file of their own."""
         self.place.mkdir(mode=0o700)
         files = [Blocks(self.place / f"shard{k}", self.blocks.layout) for k in range(len(cuts.leaves))]
@@ -68,7 +72,7 @@ class DuckEngine:
         self,
         source: Any,
         place: Path,
-        limits: Limits,
+        limits: ResourceLimits,
         *,
         options: ReadOptions | None = None,
         random: Randomness | int | bytes | None = None,
@@ -78,7 +82,7 @@ class DuckEngine:
         self.duck = Duck(place / "spill", memory=limits.memory // 2, threads=limits.threads)
         self.reading = Reading(decimal=self.options.decimal)
         self._coded: Blocks | None = None
-        self._marks: tuple[Fingerprint, Fingerprint] | None = None
+        self._marked: Marked | None = None
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -88,9 +92,9 @@ class DuckEngine:
         """Return the names of the source's columns."""
         files = listed_files(self.source)
         if files is not None:
-            return names_of(files, self.options)
-        self.duck.source = _register(self.duck, self.source, self.place)
-        return list(self.duck.schema().names)
+            return distinct_names(names_of(files, self.options), files[0].name)
+        # Not from DuckDB, which gives the second of two another name.
+        return distinct_names(column_names(self.source), "the source")
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work."""
@@ -113,6 +117,12 @@ class DuckEngine:
         self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
         return self._outline
 
+    def gathered(self, schema: Schema) -> Table:
+        """Return the people of a table in which somebody may have several values of a secret, gathered from their rows."""
+        self._open(schema)
+        memory = self.limits.memory
+        return gathered_table(self.duck, schema, self.reading, self.random, memory=memory, person=BYTES_A_PERSON)
+
     def people(self, outline: Outline) -> LocalPeople:
         """Return everybody's codes, in files."""
         return LocalPeople(self.coded(outline), self.place / "shards", self.limits.threads)
@@ -125,13 +135,21 @@ class DuckEngine:
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
-        if self._marks is None:
+        found = self._hashed()
+        return found.table, found.marks.fingerprint
+
+    def marks(self) -> Marks:
+        """Return what tells these people in a later table."""
+        return self._hashed().marks
+
+    def _hashed(self) -> Marked:
+        if self._marked is None:
             now, self.duck.source = self.duck.source, self._whole
             try:
-                self._marks = fingerprints(hashed_rows(self.duck, self._outline), self._outline, self.scratch("hashes"))
+                self._marked = fingerprints(hashed_rows(self.duck, self._outline), self._outline, self.scratch("hashes"))
             finally:
                 self.duck.source = now
-        return self._marks
+        return self._marked
 
     def _without(self, absent: Mapping[str, pa.Array]) -> Duck:
         """Return the source without the rows that have one of these values."""
@@ -149,13 +167,13 @@ class DuckEngine:
         used = [*rows.used, *rows.beside]
         files = listed_files(self.source)
         if files is not None:
-            schema.check_columns(names_of(files, self.options), files[0].name)
+            schema.check_columns(self.names(), files[0].name)
             found, text = parquet_files(files, used, self.options, self.place / "text")
             self.reading = Reading(decimal=self.options.decimal, guessed=text)
-            listed = ", ".join("'" + str(file.absolute()).replace("'", "''") + "'" for file in found)
-            self.duck.view(f"SELECT {_selected(used)} FROM read_parquet([{listed}], hive_partitioning = false)")
+            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(found)}")
             return
         schema.check_columns(self.names(), "the source")
+        self.duck.source = _register(self.duck, self.source, self.place, schema.sensitive if schema.closed else ())
         self.duck.view(f"SELECT {_selected(used)} FROM {quoted(self.duck.source)}")
 
 
@@ -163,8 +181,8 @@ def _selected(names: list[str]) -> str:
     return ", ".join(quoted(name) for name in names)
 
 
-def _register(duck: Duck, source: Any, place: Path) -> str:
-    """Give a frame a name in DuckDB: an Arrow table or reader, a polars LazyFrame, a DuckDB relation, or any other frame."""
+def _register(duck: Duck, source: Any, place: Path, alone: Sequence[str]) -> str:
+    """Give a frame a name in DuckDB: an Arrow table, a polars LazyFrame, a DuckDB relation, or any other frame."""
     copy = place / "frame.parquet"
     if copy.exists():
         return "frame"
@@ -173,13 +191,7 @@ def _register(duck: Duck, source: Any, place: Path) -> str:
     elif type(source).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(source, "write_parquet"):
         source.write_parquet(str(copy))
     else:
-        data = source
-        if not isinstance(source, pa.Table):
-            from sfumato.table.frames import as_arrow
-
-            data = as_arrow(source)
-        duck.connection.register("frame", data)
+        duck.connection.register("frame", as_arrow(source, alone))
         return "frame"
-    path = str(copy.absolute()).replace("'", "''")
-    duck.view(f"SELECT * FROM read_parquet('{path}')", "frame")
+    duck.view(f"SELECT * FROM {duck.scan([copy])}", "frame")
     return "frame"

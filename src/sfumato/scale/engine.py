@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Protocol
 
 from sfumato.errors import PolicyError
-from sfumato.scale.boxes import People
+from sfumato.scale.boxes import PublishedCodes
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
 from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.marks import Marks
 from sfumato.table.schema import Schema
+from sfumato.table.table import Table
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_BYTES_A_PERSON = 400
+BYTES_A_PERSON = 400
 """What a person of a shard takes at most while her shard is cut, with a dozen columns."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """How much memory may be used, how many threads, and how many people a shard has."""
 
     memory: int = 1 << 30
@@ -29,12 +31,12 @@ class Limits:
     shard: int = 1 << 20
 
     @classmethod
-    def of(cls, memory: str | int | None = None, threads: int | None = None) -> Limits:
+    def of(cls, memory: str | int | None = None, threads: int | None = None) -> ResourceLimits:
         """Return the limits of so much memory ("4GB"), 1 GiB where none is given."""
         whole = bytes_of(memory) if isinstance(memory, str) else memory or 1 << 30
         if whole < 1 << 28:
             raise PolicyError(f"memory: {memory!r} is too little", hint="give at least 256MB")
-        shard = max(1 << 16, min(1 << 22, whole // 2 // _BYTES_A_PERSON))
+        shard = max(1 << 16, min(1 << 22, whole // 2 // BYTES_A_PERSON))
         return cls(whole, threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1, shard)
 
 
@@ -58,7 +60,10 @@ class Engine(Protocol):
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
 
-    def people(self, outline: Outline) -> People:
+    def gathered(self, schema: Schema) -> Table:
+        """Return the people of a table in which somebody may have several values of a secret, gathered from their rows."""
+
+    def people(self, outline: Outline) -> PublishedCodes:
         """Return everybody's codes, wherever they lie."""
 
     def coded(self, outline: Outline) -> Blocks:
@@ -66,6 +71,9 @@ class Engine(Protocol):
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
+
+    def marks(self) -> Marks:
+        """Return what tells these people in a later table, from the same pass."""
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work."""

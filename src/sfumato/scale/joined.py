@@ -11,12 +11,12 @@ import numpy as np
 from sfumato.arrays import Integers, combine_codes
 from sfumato.groups.counted import COLUMN, LEFT, PUBLISHED, TopCuts
 from sfumato.groups.noisy import Tree
-from sfumato.scale.collect import Collected, Kept
+from sfumato.scale.collect import Collected, StoredShard
 from sfumato.scale.layout import Blocks
 from sfumato.table.coding import ascending
 
 
-def whole_tree(cuts: TopCuts, shards: Sequence[Kept]) -> Tree:
+def whole_tree(cuts: TopCuts, shards: Sequence[StoredShard]) -> Tree:
     """Return the tree of the first cuts and of those of all shards; boxes have their numbers along the cuts."""
     first, before = {}, 0  # the number of the first box of each leaf's shard
     for one in shards:

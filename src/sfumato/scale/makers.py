@@ -20,9 +20,9 @@ from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order, require_bounds
 from sfumato.groups.mondrian import classical
 from sfumato.groups.near.matched import block_of, least_box, variety_of
-from sfumato.groups.near.order import Scale, domain_widths
+from sfumato.groups.near.order import BoxCost, domain_widths
 from sfumato.groups.noisy import join_boxes, with_sets
-from sfumato.groups.soft import Rule, soft_rule
+from sfumato.groups.soft import SoftTests, soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
 from sfumato.methods.base import Task, size_figures
@@ -31,20 +31,19 @@ from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain, declared_places
 from sfumato.methods.randomizing import plan_figures as plan_figures_of
 from sfumato.methods.show.columns import fragment_facts
-from sfumato.methods.show.manifest import Stated, apart_manifest, group_manifest
+from sfumato.methods.show.manifest import group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
 from sfumato.methods.show.randomized import show_randomized
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.randomness import Randomness
-from sfumato.release.apart import ApartColumns
 from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.scale.blind import AnatomySlots, RoundRobin, Slots, deal
-from sfumato.scale.boxes import People, boxes
-from sfumato.scale.collect import Collected, Kept, collect, collect_columns, collect_ranges
+from sfumato.scale.blind import AnatomySlots, GroupAssignment, RoundRobin, deal
+from sfumato.scale.boxes import PublishedCodes, boxes
+from sfumato.scale.collect import Collected, StoredShard, collect, collect_columns, collect_ranges
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
@@ -58,7 +57,7 @@ class Work(NamedTuple):
 
     task: Task
     found: Outline
-    people: People
+    people: PublishedCodes
     directory: Path
     shard: int
     scratch: Callable[[str], Path]
@@ -67,7 +66,7 @@ class Work(NamedTuple):
     shuffling: Randomness
     """The coins that people are shuffled by before a method sees them."""
 
-    def cut(self, rules: Rules) -> tuple[list[Kept], TopCuts]:
+    def cut(self, rules: Rules) -> tuple[list[StoredShard], TopCuts]:
         """Return the boxes that these rules cut, shard by shard, and the first cuts."""
         task = self.task
         return boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
@@ -129,7 +128,7 @@ def make_near(work: Work, method: Any) -> Written:
     widths = domain_widths(columns, work.found.table.schema)
     floor = method.floor or 100
     space = Space(np.zeros((len(columns), 0), np.int32), *axes(columns))
-    weights = variety_of(Scale.of(columns, widths, space), work.found.counts) * column_weights(columns, method.weights)
+    weights = variety_of(BoxCost.of(columns, widths, space), work.found.counts) * column_weights(columns, method.weights)
     matching = Matching(columns, tuple(widths), floor, method.weights, block_of(work.found.rows), work.shuffling)
     least = least_box(task.bounds, floor)
     shards, _ = work.cut(Rules("safe", least, weights, None, None, method.form, None, matching))
@@ -156,24 +155,17 @@ def make_ambiguity(work: Work, method: Any) -> Written:
     shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, None, "columns", alpha))
     made, shown = collect_columns(shards, columns)
     _check(made, task.bounds)
-    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
-    stated = _stated(task, method, grouping, fragment_facts(grouping))
+    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, account=made.account)
+    stated = group_manifest(task, method, method.form, grouping, fragment_facts(grouping))
     group = np.repeat(np.arange(grouping.groups, dtype=np.int32), made.entries)
     quasi, start = (tuple(parts) for parts in zip(*shown, strict=True))
     task.progress("writing", 0.75)
-    parts, first = [], 0
-    for one in work.found.table.apart():
-        domain = one.sensitive.domain
-        mine = (made.value >= first) & (made.value < first + len(domain))
-        entries = group[mine], (made.value[mine] - first).astype(np.int32), made.count[mine]
-        own = stated.of(domain.names[0]) if stated.apart else stated
-        parts.append(ColumnsRelease(own, quasi, start, domain, *entries, told=made.told))
-        first += len(domain)
-    release: Any = ApartColumns(stated, tuple(parts)).canonical() if stated.apart else parts[0].canonical()
+    entries = group, made.value.astype(np.int32), made.count
+    release = ColumnsRelease(stated, quasi, start, work.found.table.events, *entries, account=made.account).canonical()
     return Written(write_small(work.directory, stated, release.tables()), size_figures(made.sizes), release.sizes)
 
 
-def _cutting(task: Task, method: Any) -> tuple[Any, Rule | None]:
+def _cutting(task: Task, method: Any) -> tuple[Any, SoftTests | None]:
     """Return how boxes are cut against the requirement's adversary, and the rule of soft cuts."""
     if task.against == "reader":
         return "tight", None
@@ -181,31 +173,25 @@ def _cutting(task: Task, method: Any) -> tuple[Any, Rule | None]:
     return "safe" if rule is None else "soft", rule
 
 
-def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict[str, str]) -> Written:
+def _written(work: Work, method: Any, shards: list[StoredShard], basis: Any, said: dict[str, str]) -> Written:
     """Check every count of every box against its bound, and write the boxes in the method's form."""
     task, columns = work.task, work.found.table.quasi
     shown: tuple[Box, ...] = ()
-    if method.form == "ranges":
+    if method.shown_as.as_ranges:
         made, shown = collect_ranges(shards, columns)
     else:
         made = collect(shards)
     _check(made, task.bounds)
-    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, told=made.told)
+    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, account=made.account)
     task.progress("writing", 0.75)
-    if method.form == "ranges":
-        stated = _stated(task, method, grouping, {"groups": grouping.groups})
+    if method.shown_as.as_ranges:
+        stated = group_manifest(task, method, method.form, grouping, {"groups": grouping.groups})
         manifest = write_ranges(work.directory, stated, work.found, made, shown)
     else:
-        public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
-        stated = _stated(task, method, grouping, public)
+        public = {"groups": grouping.groups, "decoys": 0, "suppression": False}
+        stated = group_manifest(task, method, method.form, grouping, public)
         manifest = write_buckets(work.directory, stated, work.found, made)
     return Written(manifest, size_figures(made.sizes), made.sizes)
-
-
-def _stated(task: Task, method: Any, grouping: Grouping, public: dict[str, Any]) -> Manifest:
-    """Return the manifest of groups, also where each of several secrets is protected by itself."""
-    stated = [group_manifest(one, method, method.form, grouping, public) for one in task.parts()]
-    return stated[0] if not task.bounds.apart else apart_manifest(task, [Stated(one) for one in stated])
 
 
 def make_blind(work: Work, method: Any) -> Written:
@@ -232,16 +218,16 @@ def make_anatomy(work: Work, method: Any) -> Written:
     return _dealt(work, method, slots, {"l": size, "suppressed": {}})
 
 
-def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, complete: bool = True) -> Written:
+def _dealt(work: Work, method: Any, slots: GroupAssignment, figures: dict[str, Any], *, complete: bool = True) -> Written:
     task = work.task
     task.progress("assigning people to groups", 0.4)
     dealt = deal(work.coded(), work.found.sizes, slots, task.random, work.scratch("dealt"), work.shard)
     for begin in range(0, dealt.entries.total, work.shard):
         group, value, count = dealt.entries.part(begin, min(begin + work.shard, dealt.entries.total))
         shown = Histograms((group - group[0]).astype(np.int32), value.astype(np.int32), count)
-        require_bounds(shown, dealt.sizes[group[0] : group[-1] + 1], task.bounds.limits, None, task.bounds.sets)
+        require_bounds(shown, dealt.sizes[group[0] : group[-1] + 1], task.bounds)
     grouping = Grouping(np.zeros(0, np.int32), len(dealt.sizes), "blind", complete=complete)
-    public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
+    public = {"groups": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
     manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, dealt)
     return Written(manifest, {**size_figures(dealt.sizes), **figures}, dealt.sizes)
@@ -290,7 +276,7 @@ def make_noisy(work: Work, method: Any) -> Written:
     if method.joins(task.requirement):
         tree, sizes = whole_tree(cuts, made.shards), np.empty(cut, np.int64)
         sizes[made.along] = made.sizes
-        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.event_limits, sizes)
+        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits, sizes)
         widths = [column.size for column in work.found.table.quasi]
         made, number = join_rows(made, joined.of, work.scratch("joined"), widths, at_once=work.shard)
         added = np.zeros((len(made.sizes), len(domain)), np.int64)
@@ -313,7 +299,7 @@ def make_noisy(work: Work, method: Any) -> Written:
 
 def _check(made: Collected, bounds: Bounds) -> None:
     group = np.repeat(np.arange(len(made.sizes), dtype=np.int32), made.entries)
-    require_bounds(Histograms(group, made.value.astype(np.int32), made.count), made.sizes, bounds.limits, made.told, bounds.sets)
+    require_bounds(Histograms(group, made.value.astype(np.int32), made.count), made.sizes, bounds, made.account)
 
 
 Maker = Callable[[Work, Any], Written]
@@ -347,7 +333,7 @@ REASONS = {
     "burel": "it walks along one curve through all people",
     "heterogeneous": "every record is matched with people of the whole table",
     "ring": "every record is matched with people of the whole table",
-    "decoys": "decoys are exchanged between buckets of the whole table",
+    "decoys": "decoys are exchanged between groups of the whole table",
     "priview": "which values a box covers is decided against the whole table",
     "privbayes": "its network is learned from the whole table",
     "noisy-tables": "its tables are counted in memory",

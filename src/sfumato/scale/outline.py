@@ -12,7 +12,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Integers, Small, Unsigned
 from sfumato.errors import InputError
 from sfumato.table.assemble import (
-    Source,
+    RawColumns,
     check_domain,
     closed_of,
     few_values,
@@ -53,7 +53,7 @@ class Tallied(Sensitive):
         """Number of people with each value."""
         return self.tally
 
-    def apart(self) -> tuple[Sensitive, ...]:
+    def each(self) -> tuple[Sensitive, ...]:
         """Return the attribute of each sensitive column by itself, in the order of the columns."""
         if len(self.domain.names) == 1:
             return (self,)
@@ -104,7 +104,7 @@ class Outline:
         Of one attribute these are its own codes.
         """
         domain = self.table.sensitive.domain
-        if not self.table.schema.apart:
+        if not self.table.schema.protects_each:
             return np.arange(len(domain), dtype=np.int32)[None, :]
         parts = [domain.part(name) for name in domain.names]
         first = np.cumsum([0, *(len(one) for one, _ in parts)]).tolist()
@@ -167,7 +167,7 @@ def outline(
         dropped=int(everybody) - found.rows,
         choice=choice,
         suspects=suspects,
-        _source=Source((), None, int(everybody)),
+        _source=RawColumns((), None, int(everybody)),
     )
     counts = tuple(_weighed(one.codes, weight, one.size) for one, weight in zip(published, found.weights, strict=False))
     return Outline(table, tuple(known), counts, source, source_counts, every)
@@ -196,7 +196,7 @@ class _Domains:
                 else:
                     kind = schema.types.get(name)
                     if reading.guessed and kind is None:
-                        data = _typed(data, reading.decimal)
+                        data = typed(data, reading.decimal)
                     columns.append(code_column(name, data, kind=kind, show=not sensitive, reading=reading))
         weights = tuple(np.asarray(table.column("n"), dtype=np.int64) for table in combinations)
         return cls(tuple(columns), combinations, weights, tuple(of_column))
@@ -237,7 +237,7 @@ class _Domains:
         return found
 
 
-def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+def typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     """Return a text column with the type its different values suggest."""
     values, codes = split(column)
     missing = pa.array(codes == len(values))

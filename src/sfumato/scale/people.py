@@ -15,15 +15,16 @@ from sfumato.randomness import Randomness, SecureRandomness, randomness
 from sfumato.table.people import (
     CHOOSING,
     Choice,
-    People,
     PersonKey,
     by_coins,
     may_be_key,
     person_keys,
     persons,
     ranks,
+    refuse_keyless,
     refuse_several,
 )
+from sfumato.table.people_rule import People
 from sfumato.table.source import comparable
 
 
@@ -89,13 +90,7 @@ def choose(
     keys = ", ".join(quoted(name) for name in rule.key)
     source = quoted(engine.source)
     rows = engine.number(f"SELECT count(*) FROM {source}")
-    for name in rule.key:
-        absent = engine.number(f"SELECT count(*) FROM {source} WHERE {quoted(name)} IS NULL")
-        if absent:
-            raise InputError(
-                f"column {name!r}: {absent:,} of {rows:,} rows have no value, so that it is not known whose rows they are",
-                hint="give every person a key, or leave these rows out of the table",
-            )
+    require_keys(engine, rule)
     people = engine.number(f"SELECT count(*) FROM (SELECT 1 FROM {source} GROUP BY {keys}) AS p")
     coins = random if isinstance(random, bytes) else randomness(random).spawn(CHOOSING).words(4).tobytes()
     if people == rows:
@@ -103,7 +98,9 @@ def choose(
     if rule.by is None:
         refuse_several(rule, *engine.repeated(list(rule.key)))
     values = engine.distinct([str(rule.by)])
-    ranked = engine.lend("ranked", pa.table({"v": values.column("c0"), "r": pa.array(ranks(values.column("c0"), rule))}))
+    ranked = engine.lend(
+        "ranked", pa.table({"v": values.column("c0"), "r": pa.array(ranks(values.column("c0"), str(rule.by), last=rule.last))})
+    )
     on = f"s.{quoted(str(rule.by))} IS NOT DISTINCT FROM k.v"
     early = engine.keep("early", f"SELECT {keys}, min(r) AS best FROM {source} AS s JOIN {ranked} AS k ON {on} GROUP BY {keys}")
     same = " AND ".join(f"s.{quoted(name)} = e.{quoted(name)}" for name in rule.key)
@@ -129,6 +126,32 @@ def choose(
     engine.keep("people", f"SELECT {shown} FROM {candidates} WHERE times = 1 UNION ALL SELECT {shown} FROM {drawn}")
     engine.use("people")
     return Choice(rule.keep, rows, people, tied, coins)
+
+
+def require_keys(engine: Sql, rule: People, *, drop: bool = False) -> int:
+    """Raise where rows have no key, or leave them out of the source where a rule says so; return how many were left out."""
+    quoted, source = engine.quoted, engine.quoted(engine.source)
+    rows = engine.number(f"SELECT count(*) FROM {source}")
+    types = {field.name: field.type for field in engine.schema()}
+    empty = {name: f"{quoted(name)} IS NULL" for name in rule.key}
+    for name in rule.key if rule.all else ():
+        if pa.types.is_string(types[name]) or pa.types.is_large_string(types[name]):
+            empty[name] += f" OR trim({quoted(name)}) = ''"
+        elif pa.types.is_floating(types[name]):
+            empty[name] += f" OR isnan({quoted(name)})"
+    if drop:
+        whole = " AND ".join(f"NOT ({one})" for one in empty.values())
+        kept = engine.number(f"SELECT count(*) FROM {source} WHERE {whole}")
+        if rows and not kept:
+            raise InputError("no row has a key that says whose it is", hint="is it the right column? [people] key")
+        engine.keep("with_key", f"SELECT * FROM {source} WHERE {whole}", made=False)
+        engine.use("with_key")
+        return rows - kept
+    for name in rule.key:
+        absent = engine.number(f"SELECT count(*) FROM {source} WHERE {empty[name]}")
+        if absent:
+            refuse_keyless(name, absent, rows)
+    return 0
 
 
 def suspects(engine: Sql, looked: Sequence[str], known: Sequence[str]) -> tuple[PersonKey, ...]:

@@ -11,18 +11,18 @@ from typing import Any
 
 from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
-from sfumato.budget import book
-from sfumato.errors import ClaimBroken, PolicyError
-from sfumato.methods import Method, default_method
+from sfumato.budget import book_draw
+from sfumato.errors import ClaimBroken
+from sfumato.methods import Method, choose_method
 from sfumato.methods.base import MAKING, PEOPLE, Task
-from sfumato.privacy.requirement import Bounds, Requirement
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
-from sfumato.register import open_register
 from sfumato.release.base import Release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.audit import audit_parts
-from sfumato.scale.engine import Engine, Limits
+from sfumato.scale.engine import Engine, ResourceLimits
 from sfumato.scale.makers import Work, maker_of
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.people import require_shared_texts
@@ -47,6 +47,8 @@ class Published:
     sizes: Integers
     """Number of people in each group."""
     fingerprints: tuple[Fingerprint, Fingerprint] | None = None
+    spent: Mapping[str, Any] | None = None
+    """What was drawn of these people with it, as `sfumato.budget.Spent` says; None where nothing was drawn."""
 
     @property
     def rows(self) -> int:
@@ -70,26 +72,22 @@ def prepare(
     progress: Progress | None = None,
     register: Path | None = None,
     budget: Fraction | None = None,
-    limits: Limits,
+    limits: ResourceLimits,
 ) -> Published:
     """Write the release of an engine's source to an empty directory, from where it will come to `out`, and audit it there."""
     tell = progress or silent
+    if method is not None:
+        maker_of(method, each=schema.protects_each)  # refused before anything is read, whatever that would tell
     tell("counting values", 0.0)
     outline = engine.outline(schema)
     table = outline.table
     table.require_people()
     require_shared_texts(table, outline.counts)
-    chosen = method or default_method(requirement, table)
-    maker = maker_of(chosen, each=table.schema.apart)
-    bounds = chosen.kept_bounds(table, requirement)
-    gamma = chosen.odds(table, requirement)
-    if gamma is not None:
-        book(engine.fingerprints()[1], gamma, open_register() if register is None else register, budget=budget)
-    elif budget is not None:
-        raise PolicyError(
-            f"[budget]: nothing bounds what the method {chosen.name!r} tells an insider, so that no budget can be kept",
-            hint='name = "noisy-boxes", or leave [budget] out',
-        )
+    named, known = (method, None) if method is not None else choose_method(requirement, table)
+    chosen = named.settled(table.rows)
+    maker = maker_of(chosen, each=table.schema.protects_each)
+    bounds = chosen.kept_bounds(table, requirement, known)
+    drawn = book_draw(chosen, requirement, bounds, engine.marks, register=register, budget=budget)
     coins = randomness(random)
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
@@ -103,5 +101,36 @@ def prepare(
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)
-    sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
-    return Published(out, manifest, audit, {**figures, **sets}, chosen, bounds, table, written.sizes)
+    sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
+    said = None if drawn is None else drawn.to_dict()
+    return Published(out, manifest, audit, {**figures, **sets}, chosen, bounds, table, written.sizes, spent=said)
+
+
+def prepare_gathered(
+    engine: Engine,
+    schema: Schema,
+    requirement: Requirement,
+    target: Path,
+    out: Path,
+    *,
+    method: Method | None = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+    register: Path | None = None,
+    budget: Fraction | None = None,
+) -> Published:
+    """Write the release of people who may have several values: the engine gathers rows to people, memory does the rest."""
+    tell = progress or silent
+    tell("gathering rows to people", 0.0)
+    table = engine.gathered(schema)
+    table.require_people()
+    require_shared_texts(table)
+    named, known = (method, None) if method is not None else choose_method(requirement, table)
+    chosen = named.settled(table.rows)
+    bounds = chosen.kept_bounds(table, requirement, known)
+    drawn = book_draw(chosen, requirement, bounds, lambda: table.marks, register=register, budget=budget)
+    made = chosen.run(table, requirement, bounds=bounds, random=randomness(random), progress=tell)
+    manifest = made.release.save(target)
+    said = None if drawn is None else drawn.to_dict()
+    prints = table.fingerprint, table.people_fingerprint
+    return Published(out, manifest, made.audit, made.private, chosen, bounds, table, made.release.sizes, prints, said)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.groups.streams import Step
-from sfumato.randomize.apply import Entries, randomize
+from sfumato.randomize.apply import PlanEntries, randomize
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomness import Randomness
 from sfumato.scale.blind import ranked_files
@@ -19,7 +19,7 @@ from sfumato.scale.places import BLOCK, Series, sorted_files
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class SortedRecords:
     """Records in canonical order (part, quasi codes, value), and how many people of each true value are in each part."""
 
     rows: Series
@@ -36,7 +36,7 @@ def randomized_records(
     random: Randomness,
     place: Path,
     at_once: int,
-) -> Records:
+) -> SortedRecords:
     """Return everybody's record. `declared` is the published code of each true one, `number` the canonical one of each part.
 
     Everybody's coins follow from her place: among all, sorted by their values; where the plan says how many people of a value are
@@ -44,7 +44,7 @@ def randomized_records(
     stream as records in memory do, each for itself.
     """
     files = sorted_files(people, people.layout, sizes, place / "ordered", at_once)
-    entries = Entries.of(plan, values)
+    entries = PlanEntries.of(plan, values)
     dealt = len(plan.parts) > 1 and not plan.declared
     if dealt:
         files = ranked_files(files, sizes, random.spawn(Step.DEAL), place, at_once)
@@ -69,7 +69,7 @@ def randomized_records(
 
     layout = Layout((np.dtype(np.int32), *people.layout.types[:-1], np.dtype(np.int32)))
     rows = sorted_files(records(), layout, [len(plan.parts), *sizes[:-1], values], place / "records", at_once)
-    return Records(Series(rows), in_parts)
+    return SortedRecords(Series(rows), in_parts)
 
 
 def _ranks(value: Array, taken: Integers) -> Integers:

@@ -1,48 +1,47 @@
-"""A release on disk, read part by part: who is where, and what buckets show of values, stay on disk as codes."""
+"""A release on disk, read part by part: who is where, and what groups show of values, stay on disk as codes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
-from sfumato.release.apart import secret_names
-from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
-from sfumato.release.canonical import Shown, groups_fall
+from sfumato.release.buckets import GROUP, BucketsRelease, published_names
+from sfumato.release.canonical import TableRows, groups_fall
 from sfumato.release.coding import code_column, code_domain, decoded, joined_columns, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Manifest
 from sfumato.release.parts import listed_values, part_entries
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease, part_numbers
-from sfumato.scale.entries import Entries, read_entries
+from sfumato.scale.entries import Entries, keys_of_each, read_entries
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, Events
 
-_ORDER = "not in the canonical order, and another order could tell anything"
+_ORDER = "not in the canonical order, and any other order could leak information"
 
 
 @dataclass(frozen=True, eq=False)
 class Reread:
-    """The release without its people's rows, and those rows as blocks: a code a quasi column, then the bucket from 0 on.
+    """The release without its people's rows, and those rows as blocks: a code a quasi column, then the group from 0 on.
 
     `rows` of the release's own columns are none; its sizes of buckets were counted from the blocks. Nor has it rows of `st`,
-    which lie in `entries`; only where counts have noise, and every bucket shows every value, it does.
+    which lie in `entries`; only where counts have noise, and every group shows every value, it does.
     """
 
     release: BucketsRelease
     rows: Blocks
     problems: tuple[str, ...]
-    each: tuple[BucketsRelease, ...]
-    """Where each of several secrets is protected by itself: the release of each; the first is `release`."""
     entries: tuple[Entries, ...]
-    """What buckets show of each of them."""
+    """What groups show of each secret."""
 
 
 def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
@@ -52,47 +51,61 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
     """
     problems, kind = _unlisted(directory, manifest), kind_of(manifest)
     quasi_names, _, kinds = published_names(manifest)
-    wanted = {name: kinds[name] for name in quasi_names} | {BUCKET: "group"}
-    local = _Local(place, quasi_names)
-    for file in files_of("qit", manifest.tables["qit"], kind):
-        part = take_table({"qit": stored_part(directory, manifest.tables["qit"], file, problems)}, "qit", wanted)
-        bucket = whole_numbers(part, BUCKET, "qit") - 1
-        local.add([code_column(name, kinds[name], part[name]) for name in quasi_names], bucket)
+    wanted = {name: kinds[name] for name in quasi_names} | {GROUP: "group"}
+    local, listed = _Local(place, quasi_names), _facts(manifest, "qit")
+    for file in files_of("qit", listed, kind):
+        part = take_table({"qit": stored_part(directory, listed, file, problems)}, "qit", wanted)
+        group = whole_numbers(part, GROUP, "qit") - 1
+        local.add([code_column(name, kinds[name], part[name]) for name in quasi_names], group)
     quasi, rows = local.joined()
     sizes, ordered = _sizes(rows)
     if int(sizes.sum()) != manifest.rows:
         raise FormatError(f"table 'qit' has {int(sizes.sum())} rows, the manifest says {manifest.rows}")
     if not len(sizes) or not sizes.all():
-        raise FormatError("table 'qit': buckets should be numbered 1, 2, … without gaps, the same in every table")
-    secrets = secret_names(manifest) if manifest.apart else [ST]
-    stated = [manifest.of(name) for name in manifest.secrets] if manifest.apart else [manifest]
-    noisy = manifest.basis == "noisy"
+        raise FormatError("table 'qit': groups should be numbered 1, 2, … without gaps, the same in every table")
+    noisy = manifest.rests_on.noisy
     small = {
         name: stored_table(directory, manifest, name, kind, problems)
         for name in manifest.tables
-        if name != "qit" and (noisy or name not in secrets)
+        if name != "qit" and (noisy or name != ST)
     }
-    each, entries = [], []
-    for k, (name, own) in enumerate(zip(secrets, stated, strict=True)):
-        if noisy:
-            tables = {(ST if one == name else one): table for one, table in small.items() if one == name or one not in secrets}
-            each.append(BucketsRelease.from_buckets(own, tables, quasi, sizes))
-            continue
-        if name not in manifest.tables:
-            raise FormatError(f"the table {name!r} is not there")
-        files = files_of(name, manifest.tables[name], kind)
-        parts = (stored_part(directory, manifest.tables[name], file, problems) for file in files)
-        entries.append(read_entries(own, parts, sizes, place / f"secret{k}"))
-        each.append(BucketsRelease.without_entries(own, small, quasi, sizes, entries[k].domain))
-    # As a release of several secrets lists its tables: those of the first, then what the others show of values.
-    shown: list[Keys] = [_keys(one, len(sizes)) for one in each[0].shown_of_buckets()[0 if noisy else 1 :]]
+    shown: list[Keys] = []
+    entries: tuple[Entries, ...] = ()
     if noisy:
-        shown += [_keys(one.shown_of_buckets()[0], len(sizes)) for one in each[1:]]
+        release = BucketsRelease.from_groups(manifest, small, quasi, sizes)
     else:
-        shown = [entries[0].keys, *shown, *(one.keys for one in entries[1:])]
+        facts = _facts(manifest, ST)
+        parts = (stored_part(directory, facts, file, problems) for file in files_of(ST, facts, kind))
+        entries = read_entries(manifest, parts, sizes, place)
+        release = _of_entries(manifest, small, quasi, sizes, entries)
+        shown.append(partial(keys_of_each, entries))
+    shown += [_keys(one, len(sizes)) for one in release.shown_of_groups()[0 if noisy else 1 :]]
     if not ordered or _buckets_fall(rows, [column.size for column in quasi], shown):
         problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
-    return Reread(each[0], rows, tuple(problems), tuple(each), tuple(entries))
+    return Reread(release, rows, tuple(problems), entries)
+
+
+def _of_entries(
+    manifest: Manifest, tables: dict[str, Any], quasi: tuple[Column, ...], sizes: Integers, entries: tuple[Entries, ...]
+) -> BucketsRelease:
+    """Return a release whose entries lie in files, and so do those of each of its secrets."""
+    each = tuple(
+        BucketsRelease.without_entries(own, tables, quasi, sizes, one.domain)
+        for own, one in zip(manifest.each, entries, strict=True)
+    )
+    if len(each) == 1:
+        return each[0]
+    events = Events(tuple(one.domain for one in entries))
+    release = BucketsRelease.without_entries(manifest, tables, quasi, sizes, events)
+    vars(release)["each"] = each
+    return release
+
+
+def _facts(manifest: Manifest, name: str) -> Mapping[str, Any]:
+    """Return what a stranger's manifest says of a table that releases of the form have."""
+    if name not in manifest.tables:
+        raise FormatError(f"the table {name!r} is not there")
+    return manifest.tables[name]
 
 
 def _unlisted(directory: Path, manifest: Manifest) -> list[str]:
@@ -101,11 +114,11 @@ def _unlisted(directory: Path, manifest: Manifest) -> list[str]:
 
 
 Keys = Callable[[int, int], tuple[Integers, Integers]]
-"""Given the first bucket and the one after the last: a number for every row of a table, and where each bucket begins."""
+"""Given the first group and the one after the last: a number for every row of a table, and where each group begins."""
 
 
-def _keys(table: Shown, buckets: int) -> Keys:
-    start = np.searchsorted(table.group, np.arange(buckets + 1)).astype(np.int64)
+def _keys(table: TableRows, groups: int) -> Keys:
+    start = np.searchsorted(table.group, np.arange(groups + 1)).astype(np.int64)
     return lambda low, high: (table.key[start[low] : start[high]], start[low : high + 1] - start[low])
 
 
@@ -122,7 +135,7 @@ class CountedRecords(RandomizedRelease):
     """A randomized release of which it is only known how often each part publishes each value."""
 
     @classmethod
-    def of(cls, manifest: Manifest, quasi: tuple[Column, ...], domain: Domain, tally: Integers) -> CountedRecords:
+    def counted(cls, manifest: Manifest, quasi: tuple[Column, ...], domain: Domain, tally: Integers) -> CountedRecords:
         """Return the release with these numbers, [parts × values]."""
         none = np.zeros(0, np.int32)
         release = cls(manifest, quasi, domain, none, none)
@@ -148,7 +161,7 @@ def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRe
             raise FormatError("table 'records' shows values that no part has")
         if release is None:
             tally = np.zeros((len(entries), len(domain)), np.int64)
-            release = CountedRecords.of(manifest, (), known, tally)
+            release = CountedRecords.counted(manifest, (), known, tally)
             number = np.full(tally.shape, -1, np.int64)
             ranked = [one.described for one in release.parts]
             if sorted(ranked) != ranked:
@@ -172,7 +185,7 @@ def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRe
     part_of, value_of = part_of[slot], value_of[slot]
     if _rows_fall([part_of[slots], *codes, value_of[slots]] for *codes, slots in rows):
         problems.append(f"the rows of table 'records' are {_ORDER}")
-    return RereadRecords(CountedRecords.of(manifest, quasi, release.domain, release.tally), rows, tuple(problems))
+    return RereadRecords(CountedRecords.counted(manifest, quasi, release.domain, release.tally), rows, tuple(problems))
 
 
 class _Local:
@@ -183,10 +196,10 @@ class _Local:
         self.parts: list[tuple[list[Column], Blocks]] = []
         place.mkdir(mode=0o700, exist_ok=True)
 
-    def add(self, columns: list[Column], bucket: Integers) -> None:
+    def add(self, columns: list[Column], group: Integers) -> None:
         layout = Layout((*(column.codes.dtype for column in columns), np.dtype(np.int32)))
         blocks = Blocks(self.place / f"part{len(self.parts)}", layout)
-        blocks.append([*(column.codes for column in columns), bucket.astype(np.int32)])
+        blocks.append([*(column.codes for column in columns), group.astype(np.int32)])
         empty = [replace(column, codes=column.codes[:0]) for column in columns]
         self.parts.append((empty, blocks))
 
@@ -195,21 +208,21 @@ class _Local:
         columns, places = [column for column, _ in found], [place for _, place in found]
         whole = Blocks(self.place / "rows", Layout((*(column.codes.dtype for column in columns), np.dtype(np.int32))))
         for number, (_, blocks) in enumerate(self.parts):
-            for *codes, bucket in blocks:
-                whole.append([*(places[j][number][code] for j, code in enumerate(codes)), bucket])
+            for *codes, group in blocks:
+                whole.append([*(places[j][number][code] for j, code in enumerate(codes)), group])
             blocks.path.unlink()
         return tuple(columns), whole
 
 
 def _sizes(rows: Blocks) -> tuple[Integers, bool]:
-    """Return how many rows each bucket has, and whether rows are sorted by bucket and values."""
+    """Return how many rows each group has, and whether rows are sorted by group and values."""
     sizes = np.zeros(0, np.int64)
-    for *_, bucket in rows:
-        many = int(bucket.max(initial=-1)) + 1
+    for *_, group in rows:
+        many = int(group.max(initial=-1)) + 1
         if many > len(sizes):
             sizes = np.concatenate([sizes, np.zeros(many - len(sizes), np.int64)])
-        sizes += np.bincount(bucket, minlength=len(sizes))
-    return sizes, not _rows_fall([bucket, *codes] for *codes, bucket in rows)
+        sizes += np.bincount(group, minlength=len(sizes))
+    return sizes, not _rows_fall([group, *codes] for *codes, group in rows)
 
 
 def _rows_fall(blocks: Iterable[list[Array]]) -> bool:
@@ -225,26 +238,26 @@ def _rows_fall(blocks: Iterable[list[Array]]) -> bool:
 
 
 def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Keys]) -> bool:
-    """Return whether a bucket comes after the next one, rows being sorted: by its rows, then by what else is told of it."""
-    held: list[Array] | None = None  # the rows of the last bucket of a block, which may go on in the next one
+    """Return whether a group comes after the next one, rows being sorted: by its rows, then by what else is told of it."""
+    held: list[Array] | None = None  # the rows of the last group of a block, which may go on in the next one
     for block, columns in enumerate(rows):
         if held is not None:
             columns = [np.concatenate(pair) for pair in zip(held, columns, strict=True)]
-        *codes, bucket = columns
-        low, high = int(bucket[0]), int(bucket[-1])
-        begin = int(np.searchsorted(bucket, high))
+        *codes, group = columns
+        low, high = int(group[0]), int(group[-1])
+        begin = int(np.searchsorted(group, high))
         held = [column[begin:] for column in columns]
         end = high + (block == len(rows.rows) - 1)
         if end - low > 1:
-            whole = slice(0, len(bucket) if end > high else begin)
-            own = np.searchsorted(bucket[whole], np.arange(low, end + 1)).astype(np.int64)
+            whole = slice(0, len(group) if end > high else begin)
+            own = np.searchsorted(group[whole], np.arange(low, end + 1)).astype(np.int64)
             others = [one(low, end) for one in tables]
             keys = [row_keys([code[whole] for code in codes], widths), *(key for key, _ in others)]
             if groups_fall(keys, [own, *(start for _, start in others)]):
                 return True
         if low < high and end == high:
-            # The next block begins with the last bucket again; the one before it is compared with it there.
-            previous = int(np.searchsorted(bucket, high - 1))
+            # The next block begins with the last group again; the one before it is compared with it there.
+            previous = int(np.searchsorted(group, high - 1))
             held = [column[previous:] for column in columns]
     return False
 

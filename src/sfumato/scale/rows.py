@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,17 @@ import pyarrow as pa
 from sfumato.arrays import Array, Unsigned
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Known, Outline
-from sfumato.table.fingerprint import SKETCH, Fingerprint, column_digest, hash_rows, mix, sketched, value_hashes
+from sfumato.table.fingerprint import (
+    SKETCH,
+    Fingerprint,
+    column_digest,
+    hash_people,
+    hash_rows,
+    mix,
+    sketched,
+    value_hashes,
+)
+from sfumato.table.marks import Marks
 from sfumato.table.schema import Schema
 
 _PARTS = 64
@@ -64,47 +75,97 @@ def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
 
 
 Hashes = Sequence[Unsigned]
-"""Of some rows: of who a person is, identifiers and quasi values alone, of the whole row, and of identifiers if there are any."""
+"""Of some rows: of who a person is, identifiers and quasi values alone; of the whole row; of quasi values; of identifiers and of
+whom the row is about, if there are columns for them."""
+
+
+class Plain(NamedTuple):
+    """The columns that are hashed as they come: identifiers, and those that tell people apart."""
+
+    identifier: tuple[str, ...]
+    told_by: tuple[str, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Plain:
+        """Return those of a schema."""
+        return cls(tuple(schema.identifier), schema.told_by)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys((*self.identifier, *self.told_by)))
+
+    @property
+    def hashes(self) -> int:
+        """How many hashes a row has."""
+        return 3 + bool(self.identifier) + bool(self.told_by)
 
 
 def row_hashes(
-    numbers: Sequence[Array], plain: Sequence[tuple[str, pa.ChunkedArray]], known: Sequence[Sequence[Unsigned]]
+    numbers: Sequence[Array], columns: Mapping[str, pa.ChunkedArray], known: Sequence[Sequence[Unsigned]], plain: Plain
 ) -> Hashes:
     """Return the hashes of rows with these numbers of combinations; `known` are the hashes of those, the sensitive ones last."""
     rows = len(numbers[0])
-    named = [hash_rows(plain, rows)] if plain else []
-    total = named[0].copy() if plain else np.zeros(rows, np.uint64)
+    quasi = np.zeros(rows, np.uint64)
     for hashes, number in zip(known[:-1], numbers[:-1], strict=True):
-        total += hashes[0][number]
-    people = total.copy()
+        quasi += hashes[0][number]
+    named = [hash_rows([(name, columns[name]) for name in plain.identifier], rows)] if plain.identifier else []
+    people = quasi + named[0] if named else quasi
+    total = people.copy()
     for one in known[-1]:
         total += one[numbers[-1]]
-    return people, total, *named
+    told = [hash_people({name: columns[name] for name in plain.told_by}, rows)] if plain.told_by else []
+    return people, total, quasi, *named, *told
 
 
 def hashed_rows(engine: Rowwise, outline: Outline) -> Iterator[Hashes]:
     """Yield the hashes of all rows of an engine."""
-    known = [one.hashes for one in outline.every]
-    for numbers, plain in _numbered(engine, outline.every, outline.table.schema.identifier):
-        yield row_hashes(numbers, plain, known)
+    known, plain = [one.hashes for one in outline.every], Plain.of(outline.table.schema)
+    for numbers, columns in _numbered(engine, outline.every, plain.names):
+        yield row_hashes(numbers, dict(columns), known, plain)
 
 
-def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> tuple[Fingerprint, Fingerprint]:
-    """Return the fingerprint of the table as it came, and that of who is in it, from the hashes of its rows."""
+class Marked(NamedTuple):
+    """The fingerprint of a table as it came, and what tells its people in a later one."""
+
+    table: Fingerprint
+    marks: Marks
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Hashes of whom rows are about and of their quasi values, in files."""
+
+    blocks: Blocks
+    told: bool
+
+    def __iter__(self) -> Iterator[tuple[Unsigned | None, Unsigned]]:
+        for quasi, *who in self.blocks:
+            yield who[0] if self.told else None, quasi
+
+
+def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marked:
+    """Return the fingerprint of the table as it came, and what tells who is in it, from the hashes of its rows."""
     schema: Schema = outline.table.schema
+    plain = Plain.of(schema)
     whole, people = RowHashes(place / "table"), RowHashes(place / "people")
+    told = bool(plain.told_by)
+    marks = Blocks(place / "marks", Layout((np.dtype(np.uint64),) * (1 + told)))
     identities = np.zeros(0, np.uint64)
-    for who, row, *named in rows:
+    for who, row, quasi, *more in rows:
         people.add(who)
         whole.add(row)
-        identities = np.array(sketched(np.sort(np.concatenate([identities, *named]))), np.uint64)
+        marks.append([quasi, *more[len(more) - told :]])
+        if plain.identifier:
+            identities = np.array(sketched(np.sort(np.concatenate([identities, more[0]]))), np.uint64)
     own = {
         column.name: column_digest(value_hashes(column), np.append(counts, [0] * (len(column.values) + 1 - len(counts))))
         for column, counts in zip(outline.source, outline.source_counts, strict=True)
     }
-    quasi = {name: own[name] for name in schema.quasi}
+    quasi_columns = {name: own[name] for name in schema.quasi}
     sketch = sketched(identities)
-    return whole.digest(own, sketch), people.digest(quasi, sketch)
+    found = people.digest(quasi_columns, sketch)
+    return Marked(whole.digest(own, sketch), Marks(found, schema.told_by, schema.one_row_per_person, _Rows(marks, told)))
 
 
 def _numbered(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small, combine_codes, taken
-from sfumato.groups._cover_kernels import Cover
+from sfumato.groups._cover_kernels import CoverRule
 from sfumato.groups._cut_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
@@ -19,17 +19,17 @@ from sfumato.groups.fragments.cover import covering_table
 from sfumato.groups.grouping import Grouping, histograms, need_table
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.noisy import Tree, even_tree
-from sfumato.groups.soft import Accounts, Rule
+from sfumato.groups.soft import Accounts, SoftTests
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import TableRows, canonical_order
 from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.coding import ascending
 from sfumato.table.column import Column
 
-Cutting = Literal["safe", "tight", "soft", "noisy"]
+ShardCutting = Literal["safe", "tight", "soft", "noisy"]
 """What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
 
 
@@ -44,7 +44,7 @@ class Matching:
     block: int
     shuffling: Randomness
 
-    def groups(self, how: Cut, leaf: Leaf, columns: Sequence[Array], alone: bool) -> tuple[list[Array], Grouping]:
+    def groups(self, how: CutPlan, leaf: Leaf, columns: Sequence[Array], alone: bool) -> tuple[list[Array], Grouping]:
         """Return the people of a leaf, sorted by their values, in an order of coins, and their groups.
 
         Where they are all people there are, `alone`, coins are those of memory.
@@ -62,7 +62,7 @@ class Matching:
         found = matched_groups(
             [replace(one, codes=codes) for one, codes in zip(self.columns, quasi, strict=True)],
             secret.astype(np.int64),
-            replace(bounds, counts=tuple(counts)),
+            bounds.with_counts(counts),
             widths=self.widths,
             block=self.block,
             floor=self.floor,
@@ -77,10 +77,10 @@ class Matching:
 class Rules:
     """What decides about cuts, fixed before the first one."""
 
-    cutting: Cutting
+    cutting: ShardCutting
     floor: int
     weights: object
-    rule: Rule | None
+    rule: SoftTests | None
     classical: Classical | None = None
     form: str = "buckets"
     alpha: Fraction | None = None
@@ -90,7 +90,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class CutPlan:
     """How boxes are cut, wherever they lie: everything that a worker has to know beside the people of its box."""
 
     frame: Frame
@@ -103,7 +103,7 @@ class Cut:
     people: int
 
     def acceptance(
-        self, *, begin: int = 0, told: int | None = None, most: int | None = None, codes: Small | None = None
+        self, *, begin: int = 0, account: int | None = None, most: int | None = None, codes: Small | None = None
     ) -> tuple[object, ...] | Accounts:
         """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account.
 
@@ -115,13 +115,13 @@ class Cut:
         if rules.classical is not None:
             need, start = need_table(self.bounds, most=most)
             return rules.classical._replace(need=need, start=start)
-        cover = None if rules.alpha is None or codes is None else Cover(codes, covering_table(codes.shape[1], rules.alpha))
-        account = {"begin": begin} | ({} if told is None else {"first": told})
-        return accepting(self.bounds, rules.cutting, rules.floor, rules.rule, self.random, cover=cover, most=most, **account)
+        cover = None if rules.alpha is None or codes is None else CoverRule(codes, covering_table(codes.shape[1], rules.alpha))
+        own = {"begin": begin} | ({} if account is None else {"first": account})
+        return accepting(self.bounds, rules.cutting, rules.floor, rules.rule, self.random, cover=cover, most=most, **own)
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class ShardBoxes:
     """The boxes of a shard in canonical order: rows of codes, how many people each box has, its first row, counts and account.
 
     Where boxes are shown column by column there are no rows, but what they show (`seen`), and boxes lie along the cuts. `box`
@@ -134,7 +134,7 @@ class Made:
     entries: Integers
     value: Integers
     count: Integers
-    told: Integers | None
+    account: Integers | None
     box: Integers
     tree: Tree | None = None
     """The cuts of a shard, without its people, where they decide which boxes are joined."""
@@ -142,7 +142,7 @@ class Made:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
+def make_shard(how: CutPlan, leaf: Leaf, columns: Sequence[Array]) -> ShardBoxes:
     """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
     people = len(columns[0])
     # Near people lie together, which makes cuts faster; and whatever order a task meets people in, it is this one.
@@ -153,7 +153,7 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     rules, axes = how.rules, how.frame.axes
     group, groups, tree = np.zeros(people, np.int32), 1, None
     figures: Mapping[str, Any] = {}
-    told = np.array([leaf.told], dtype=np.int64) if rules.cutting == "soft" else None
+    account = np.array([leaf.account], dtype=np.int64) if rules.cutting == "soft" else None
     if rules.matching is not None:
         rows, found = rules.matching.groups(how, leaf, columns, people == how.people)
         quasi, secrets = rows[:-1], np.stack(how.frame.secrets(rows))
@@ -165,23 +165,25 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
             group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
         else:
             codes = None if rules.alpha is None else space.codes.astype(np.int32)
-            acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
+            acceptance = how.acceptance(begin=leaf.begin, account=leaf.account, most=people, codes=codes)
             secret, order = secret_of(secrets, how.bounds), np.arange(people, dtype=np.int32)
             found = cut_space(space, secret, order, acceptance, basis=rules.cutting, weights=axes.weights)
-            group, groups, told = found.group, found.groups, found.told
+            group, groups, account = found.group, found.groups, found.account
     shown = histograms(np.tile(group, len(secrets)), secrets.ravel(), how.frame.values)
     sizes = np.bincount(group, minlength=groups).astype(np.int64)
     entries, value = np.bincount(shown.group, minlength=groups).astype(np.int64), shown.value.astype(np.int64)
     if how.absent is not None:
         seen = tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True))
         nothing, box = np.zeros((groups, 0), np.int64), np.arange(groups)
-        return Made([], sizes, nothing, entries, value, shown.count, told, box, tree, seen, figures)
+        return ShardBoxes([], sizes, nothing, entries, value, shown.count, account, box, tree, seen, figures)
     key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
-    counted = Shown("st", shown.group, shown.value * np.int64(people + 1) + shown.count)
-    canonical = canonical_order([Shown("qit", group, key), counted], groups)  # boxes differ by their first rows
+    counted = TableRows("st", shown.group, shown.value * np.int64(people + 1) + shown.count)
+    canonical = canonical_order([TableRows("qit", group, key), counted], groups)  # boxes differ by their first rows
     box = np.argsort(canonical.number)
     sizes, ordered = sizes[box], [codes[canonical.rows[0]] for codes in quasi]
     firsts = np.stack([codes[np.cumsum(sizes) - sizes].astype(np.int64) for codes in ordered], axis=1)
     by_number = np.argsort(canonical.number[shown.group], kind="stable")
-    told = None if told is None else told[box]
-    return Made(ordered, sizes, firsts, entries[box], value[by_number], shown.count[by_number], told, box, tree, figures=figures)
+    account = None if account is None else account[box]
+    return ShardBoxes(
+        ordered, sizes, firsts, entries[box], value[by_number], shown.count[by_number], account, box, tree, figures=figures
+    )

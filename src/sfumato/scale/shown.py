@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Flags, Integers, Small
+from sfumato.form import FORMS
 from sfumato.release.boxes import Box, Ranges, Sets
 from sfumato.table.column import Column
 
@@ -33,7 +34,7 @@ Seen = Span | Values
 
 def ranged(columns: Sequence[Column], form: str) -> tuple[int, ...]:
     """Return for every column that a form shows as a range the code of a missing value, −1 for those shown value by value."""
-    return tuple(len(one.values) if form == "ranges" and one.kind != "categorical" else -1 for one in columns)
+    return tuple(len(one.values) if FORMS[form].as_ranges and one.kind != "categorical" else -1 for one in columns)
 
 
 def seen_in(codes: Array, group: Array, groups: int, size: int, absent: int) -> Seen:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError
+from sfumato.table.schema import check_unique
 from sfumato.table.source import TEXT_ENDINGS, ending_of, find
 from sfumato.table.textfile import ReadOptions, TextFile
 
@@ -23,7 +24,10 @@ IN_DIRECTORIES = (".parquet", ".csv", ".tsv", ".txt", ".data")
 
 
 def listed_files(source: str | os.PathLike[str] | Sequence[Any]) -> list[Path] | None:
-    """Return the files that a path, a pattern, a directory or a list of them names, sorted; None for anything else."""
+    """Return the files that a path, a pattern, a directory or a list of them names, sorted; None for anything else.
+
+    A pattern has * or ? and is no file that is there: `x[1].parquet` alone names one file, also where that is missing.
+    """
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_dir():
@@ -33,7 +37,7 @@ def listed_files(source: str | os.PathLike[str] | Sequence[Any]) -> list[Path] |
                     f"{path}: this is a directory that holds other things than tables",
                     hint="a directory of Parquet or CSV files, or one file",
                 )
-        elif any(sign in os.fspath(source) for sign in "*?[") and not path.exists():
+        elif any(sign in os.fspath(source) for sign in "*?") and not path.exists():
             found = sorted(Path(one) for one in glob.glob(os.fspath(source)))
         else:
             found = [path]
@@ -43,6 +47,21 @@ def listed_files(source: str | os.PathLike[str] | Sequence[Any]) -> list[Path] |
     if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
         return [file for one in source for file in listed_files(one) or ()]
     return None
+
+
+def distinct_names(names: Sequence[str], where: str) -> list[str]:
+    """Return the names of a source's columns; two that SQL does not tell apart are refused: it would read the first twice."""
+    check_unique(names, where)
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, 1):
+        first = seen.setdefault(name.casefold(), place)
+        if first != place:
+            raise InputError(
+                f"{where}: the names of the columns {first} and {place} differ only in upper and lower case, which an engine "
+                "does not tell apart",
+                hint="rename one of them, or --engine memory",
+            )
+    return list(names)
 
 
 def size_of(files: Sequence[Path]) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -22,23 +23,27 @@ from sfumato.errors import InputError
 from sfumato.groups.counted import Leaf, TopCuts
 from sfumato.randomness import Randomness
 from sfumato.scale import boxes
-from sfumato.scale.collect import Kept, keep
-from sfumato.scale.engine import Limits
+from sfumato.scale.collect import StoredShard, keep
+from sfumato.scale.engine import BYTES_A_PERSON, ResourceLimits
+from sfumato.scale.gather import gathered_table
 from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Known, Outline, outline
 from sfumato.scale.people import choose, suspects
-from sfumato.scale.rows import Hashes, fingerprints, row_hashes
-from sfumato.scale.shard import Cut, make_shard
-from sfumato.scale.source import listed_files, require_same_columns
+from sfumato.scale.rows import Hashes, Marked, Plain, fingerprints, row_hashes
+from sfumato.scale.shard import CutPlan, make_shard
+from sfumato.scale.source import distinct_names, listed_files, names_of, require_same_columns
 from sfumato.scale.spark_sql import SparkSql
 from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading, dealt
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.marks import Marks
 from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.source import ending_of
+from sfumato.table.table import Table
+from sfumato.table.textfile import ReadOptions
 
 _BLOCK = 1 << 17
 """So many people at least are in one block of codes, but for the last of a partition."""
@@ -50,6 +55,8 @@ _PIECE = 1 << 22
 """What is as long as the table comes to the driver in about so many bytes at a time."""
 _MOST_PIECES = 1000
 """… but in at most so many pieces, into which every block is divided."""
+_PATTERN = "{}[]*?\\"
+"""Signs in a path that Spark takes for a pattern, unless a backslash stands before them."""
 _HASH = np.dtype(np.uint64)
 
 
@@ -74,19 +81,34 @@ def frame_of_files(source: Any) -> Any:
     if files is None or any(ending_of(file) != ".parquet" for file in files):
         raise InputError("the Spark engine reads Parquet files", hint="write the table as Parquet, or --engine duckdb")
     require_same_columns(files)
+    distinct_names(names_of(files, ReadOptions()), files[0].name)  # Spark's own words name both
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = extra("pyspark.sql").SparkSession.builder.appName("sfumato").getOrCreate()
-    return session.read.parquet(*(str(file.absolute()) for file in files))
+    paths = [str(file.absolute()) for file in files]
+    try:
+        frame = session.read.parquet(*("".join("\\" * (sign in _PATTERN) + sign for sign in path) for path in paths))
+        read = [unquote(urlsplit(one).path) for one in frame.inputFiles()]
+    except Exception:
+        raise InputError(
+            "Spark cannot read the files", hint="check their names: it leaves out _x and .x, and refuses a:b"
+        ) from None
+    if sorted(read) != sorted(paths):
+        raise InputError(
+            "Spark reads other files than those named", hint="names that begin with _ or . are left out: rename them"
+        )
+    return frame
 
 
 class SparkEngine:
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
-    def __init__(self, source: Any, place: Path, limits: Limits, *, random: Randomness | int | bytes | None = None) -> None:
+    def __init__(
+        self, source: Any, place: Path, limits: ResourceLimits, *, random: Randomness | int | bytes | None = None
+    ) -> None:
         self.source, self.place, self.limits, self.random = source, place, limits, random
         self._sql: SparkSql | None = None
         self._coded: Blocks | None = None
-        self._marks: tuple[Fingerprint, Fingerprint] | None = None
+        self._marked: Marked | None = None
         self._frame: Any = None
 
     def close(self) -> None:
@@ -98,7 +120,7 @@ class SparkEngine:
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
-        return list(self.source.columns)
+        return distinct_names(self.source.columns, "the source")
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work on the driver."""
@@ -108,7 +130,7 @@ class SparkEngine:
 
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
-        schema.check_columns(self.source.columns, "the source")
+        schema.check_columns(self.names(), "the source")
         rows = Rows(schema)
         every = list(dict.fromkeys([*rows.used, *rows.beside]))
         choice, found = None, cast("tuple[PersonKey, ...]", ())
@@ -122,6 +144,14 @@ class SparkEngine:
         self._whole = self._kept = sql.frame
         self._outline = outline(sql, schema, Reading(), without=self._without, choice=choice, suspects=found)
         return self._outline
+
+    def gathered(self, schema: Schema) -> Table:
+        """Return the people of a table in which somebody may have several values of a secret, gathered by the cluster."""
+        schema.check_columns(self.names(), "the source")
+        rows, memory = Rows(schema), self.limits.memory
+        every = list(dict.fromkeys([*rows.used, *rows.beside]))
+        self._sql = SparkSql(self.source.select(*(f"`{name}`" for name in every)))
+        return gathered_table(self._sql, schema, Reading(), self.random, memory=memory, person=BYTES_A_PERSON)
 
     def _without(self, absent: Mapping[str, pa.Array]) -> SparkSql:
         assert self._sql is not None
@@ -156,14 +186,22 @@ class SparkEngine:
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
-        if self._marks is None:
-            known, names = self._outline.every, tuple(self._outline.table.schema.identifier)
-            rows = numbered(self._whole, known, names)
+        found = self._hashed()
+        return found.table, found.marks.fingerprint
+
+    def marks(self) -> Marks:
+        """Return what tells these people in a later table."""
+        return self._hashed().marks
+
+    def _hashed(self) -> Marked:
+        if self._marked is None:
+            known, plain = self._outline.every, Plain.of(self._outline.table.schema)
+            rows = numbered(self._whole, known, plain.names)
             shared = rows.sparkSession.sparkContext.broadcast([one.hashes for one in known])
-            frame = rows.mapInArrow(partial(_hashes, shared=shared, names=names), "rows int, block binary")
-            found = pieces(frame, self._outline.rows, _hash_layout(names))
-            self._marks = fingerprints(found, self._outline, self.scratch("hashes"))
-        return self._marks
+            frame = rows.mapInArrow(partial(_hashes, shared=shared, plain=plain), "rows int, block binary")
+            found = pieces(frame, self._outline.rows, _hash_layout(plain))
+            self._marked = fingerprints(found, self._outline, self.scratch("hashes"))
+        return self._marked
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
@@ -226,22 +264,22 @@ def _joined(blocks: Sequence[Sequence[Array]]) -> list[Array]:
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
-def _hashes(batches: Iterator[pa.RecordBatch], shared: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _hashes(batches: Iterator[pa.RecordBatch], shared: Any, plain: Plain) -> Iterator[pa.RecordBatch]:
     """Turn numbers of combinations, and further columns, into hashes of who a person is and of her row."""
     known = shared.value
 
     def hashes(batch: pa.RecordBatch) -> Hashes:
         numbers = [np.asarray(batch.column(k)) for k in range(len(known))]
-        plain = [(name, pa.chunked_array([batch.column(len(known) + j)])) for j, name in enumerate(names)]
-        return row_hashes(numbers, plain, known)
+        columns = {name: pa.chunked_array([batch.column(len(known) + j)]) for j, name in enumerate(plain.names)}
+        return row_hashes(numbers, columns, known, plain)
 
     for columns in _together(hashes(batch) for batch in batches if batch.num_rows):
-        yield _block(_hash_layout(names), columns)
+        yield _block(_hash_layout(plain), columns)
 
 
-def _hash_layout(names: Sequence[str]) -> Layout:
-    """Return how hashes of rows with these identifiers are laid out."""
-    return Layout((_HASH, _HASH, _HASH) if names else (_HASH, _HASH))
+def _hash_layout(plain: Plain) -> Layout:
+    """Return how hashes of rows with these further columns are laid out."""
+    return Layout((_HASH,) * plain.hashes)
 
 
 def _block(layout: Layout, columns: Sequence[Array]) -> pa.RecordBatch:
@@ -271,7 +309,7 @@ class SparkPeople:
 
         return total
 
-    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[Kept]:
+    def shards(self, how: CutPlan, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[StoredShard]:
         """Yield every leaf cut to the end, by one shuffle; each comes to the driver as its rows in canonical order."""
         self.place.mkdir(mode=0o700)
         context = self.frame.sparkSession.sparkContext
@@ -283,7 +321,7 @@ class SparkPeople:
         made = apart.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
         made = made.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         made.count()  # all shards at once, on as many cores as there are; then they come one at a time
-        found: dict[int, Kept] = {}
+        found: dict[int, StoredShard] = {}
         order = boxes.pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
         for row in fetched(made):

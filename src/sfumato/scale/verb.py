@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sfumato.auditor.audit import audit_stored
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
-from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, workshop
-from sfumato.release.files import read_manifest
+from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, scratch, workshop
+from sfumato.release.files import read_manifest, read_release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.audit import JUDGES, audit_parts
 from sfumato.scale.choice import EngineName, is_spark
-from sfumato.scale.engine import Engine, Limits
-from sfumato.scale.publish import Published, prepare
+from sfumato.scale.engine import Engine, ResourceLimits
+from sfumato.scale.publish import Published, prepare, prepare_gathered
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.table.textfile import ReadOptions
@@ -39,49 +39,48 @@ def publish_source(
     register: Path | None = None,
     budget: Fraction | None = None,
     options: ReadOptions | None = None,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     engine: EngineName | None = None,
     fingerprinted: bool = False,
-    receipt: Any = None,
+    deliver: Callable[[Published, Path], None] | None = None,
 ) -> Published:
     """Publish a source to a new directory, and return what there is to tell; the directory appears last of all.
 
     A Spark DataFrame is published by its cluster, files too where the engine is "spark", anything else by DuckDB.
 
-    `receipt`, if given, is called with what was published before the directory appears. A process that is killed leaves nothing
-    that loads; what it left is removed by the next one that writes there.
+    `deliver`, if given, is called with what was made and with where it lies ready: it puts that in its place, with whatever
+    belongs to it. A signal is let in between two steps. A process that is killed leaves nothing that loads;
+    what it left is removed by the next one that writes there.
     """
     out = out.absolute()
     refuse_existing(out)
-    chosen = limits or Limits.of()
+    chosen = limits or ResourceLimits.of()
     with workshop(out) as hidden, listening(progress or silent) as tell:
         target, work = hidden / out.name, hidden / "work"
-        target.mkdir()
         work.mkdir(mode=0o700)
         holder = _engine(engine, source, work, chosen, options=options, random=random)
+
+        def step(stage: str, part: float) -> None:
+            let_in()
+            tell(stage, part)
+
+        given: dict[str, Any] = {"method": method, "random": random, "register": register, "budget": budget, "progress": step}
         try:
-            done = prepare(
-                holder,
-                schema,
-                requirement,
-                target,
-                out,
-                method=method,
-                random=random,
-                progress=tell,
-                register=register,
-                budget=budget,
-                limits=chosen,
-            )
-            if fingerprinted:
+            if schema.bundled:
+                done = prepare_gathered(holder, schema, requirement, target, out, **given)
+            else:
+                target.mkdir()
+                done = prepare(holder, schema, requirement, target, out, limits=chosen, **given)
+            if fingerprinted and done.fingerprints is None:
                 done = replace(done, fingerprints=holder.fingerprints())
         finally:
             holder.close()
         let_in()
-        if receipt is not None:
-            receipt(done, target)
-        move_new(target, out)
-        flush(out.parent)
+        if deliver is not None:
+            deliver(done, target)
+        else:
+            move_new(target, out)
+            flush(out.parent)
     return done
 
 
@@ -92,7 +91,7 @@ def audit_directory(
     *,
     options: ReadOptions | None = None,
     random: bytes | int | None = None,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     engine: EngineName | None = None,
 ) -> tuple[Audit, Table | None]:
     """Return the audit of a release in a directory, people in files; with its source also against that.
@@ -100,14 +99,15 @@ def audit_directory(
     Beside it comes the source as a table without rows: its domains and counts. Without a schema it is read as the manifest says.
     """
     manifest = read_manifest(directory)
+    chosen = limits or ResourceLimits.of()
+    if manifest.bundled:
+        return _audit_gathered(directory, manifest, source, schema, chosen, engine, options=options, random=random)
     if not audited_in_parts(manifest):
         raise FormatError(
             "this release is not one that an audit beyond memory reads",
             hint='engine = "memory" audits releases of every form',
         )
-    chosen = limits or Limits.of()
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
-        place = Path(private)
+    with scratch() as place:
         if source is None:
             return audit_parts(directory, manifest, place), None
         work = place / "table"
@@ -120,9 +120,35 @@ def audit_directory(
             holder.close()
 
 
+def _audit_gathered(
+    directory: Path,
+    manifest: Manifest,
+    source: Any,
+    schema: Schema | None,
+    limits: ResourceLimits,
+    engine: EngineName | None,
+    *,
+    options: ReadOptions | None,
+    random: bytes | int | None,
+) -> tuple[Audit, Table | None]:
+    """Return the audit of people who may have several values: in memory, against people that the engine gathers."""
+    stored = read_release(directory)
+    if source is None:
+        return audit_stored(stored), None
+    with scratch() as work:
+        holder = _engine(engine, source, work, limits, options=options, random=random)
+        try:
+            table = holder.gathered(schema or declared_schema(manifest, holder.names()))
+        finally:
+            holder.close()
+        return audit_stored(stored, table), table
+
+
 def audited_in_parts(manifest: Manifest) -> bool:
     """Return whether a release can be audited a part at a time: by its form, and by how many secrets it protects."""
-    if manifest.apart and manifest.basis == "noisy":
+    if manifest.bundled:
+        return False
+    if len(manifest.secrets) > 1 and manifest.rests_on.noisy:
         return False
     return manifest.form in JUDGES and "weaker_claim" not in manifest.parameters
 
@@ -137,7 +163,7 @@ def declared_schema(manifest: Manifest, names: Sequence[str]) -> Schema:
 
 
 def _engine(
-    name: EngineName | None, source: Any, work: Path, limits: Limits, *, options: ReadOptions | None, random: Any
+    name: EngineName | None, source: Any, work: Path, limits: ResourceLimits, *, options: ReadOptions | None, random: Any
 ) -> Engine:
     """Return who holds a source: the cluster of a Spark DataFrame, or DuckDB."""
     if name == "spark" or is_spark(source):

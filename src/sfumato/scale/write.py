@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,20 @@ import pyarrow as pa
 from sfumato.arrays import Array
 from sfumato.release import files
 from sfumato.release.accounts import account_tables, noise_tables
-from sfumato.release.apart import secret_names, spread
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.boxes import Box
-from sfumato.release.buckets import BUCKET, COUNT
+from sfumato.release.buckets import COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Manifest
 from sfumato.release.randomized import PART
-from sfumato.release.ranges import GROUP, RECORDS
+from sfumato.release.ranges import GROUP, RECORDS, spread
+from sfumato.release.secrets import shown_values
 from sfumato.scale.blind import Dealt
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
 from sfumato.scale.places import Series
-from sfumato.table.column import Domain
+from sfumato.table.column import Domain, Events
 
 
 def write_buckets(
@@ -41,15 +42,19 @@ def write_buckets(
         codes, box = boxes.part(begin, end)
         return _qit(outline, codes, box)
 
-    tables = {"qit": _write(directory, "qit", boxes.rows, rows)}
-    for name, (shown, *entries) in _secrets(outline, manifest, boxes, domain).items():
-        tables[name] = _write(directory, name, len(entries[0]), _st(shown, entries))
-    return _completed(directory, manifest, tables, {**account_tables(boxes.told), **noise_tables(draws, BUCKET)})
+    values = outline.table.events if domain is None else domain
+    group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
+
+    def entries(begin: int, end: int) -> pa.Table:
+        return _entries(values, *(one[begin:end] for one in (group, boxes.value, boxes.count)))
+
+    tables = {"qit": _write(directory, "qit", boxes.rows, rows), ST: _write(directory, ST, len(group), entries)}
+    return _completed(directory, manifest, tables, {**account_tables(boxes.account), **noise_tables(draws, GROUP)})
 
 
 def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, shown: tuple[Box, ...]) -> Manifest:
     """Write the form ranges in the same way: the rows of a box follow from what it shows and from its counts."""
-    secrets = list(_secrets(outline, manifest, boxes, None).values())
+    secrets = _secrets(outline.table.events, boxes)
     ends = [np.cumsum(count) for *_, count in secrets]
     last = np.cumsum(boxes.sizes)
 
@@ -74,7 +79,7 @@ def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: C
         return pa.table({**columns, GROUP: pa.array(group, pa.int32())})
 
     tables = {RECORDS: _write(directory, RECORDS, boxes.rows, part)}
-    return _completed(directory, manifest, tables, account_tables(boxes.told))
+    return _completed(directory, manifest, tables, account_tables(boxes.account))
 
 
 def write_dealt(directory: Path, manifest: Manifest, outline: Outline, dealt: Dealt) -> Manifest:
@@ -91,7 +96,7 @@ def write_dealt(directory: Path, manifest: Manifest, outline: Outline, dealt: De
 
     tables = {
         "qit": _write(directory, "qit", dealt.rows.total, rows),
-        "st": _write(directory, "st", dealt.entries.total, entries),
+        ST: _write(directory, ST, dealt.entries.total, entries),
     }
     return _completed(directory, manifest, tables, {})
 
@@ -144,27 +149,19 @@ def _slices(table: pa.Table) -> Any:
 
 
 def _qit(outline: Outline, codes: Sequence[Array], group: Array) -> pa.Table:
-    return pa.table({**_quasi(outline, codes), BUCKET: pa.array((group + 1).astype(np.int32))})
+    return pa.table({**_quasi(outline, codes), GROUP: pa.array((group + 1).astype(np.int32))})
 
 
-def _secrets(outline: Outline, manifest: Manifest, boxes: Collected, domain: Domain | None) -> dict[str, Any]:
-    """Return the tables of sensitive values: domain, group, value and count of every entry; one of each secret by itself."""
+def _secrets(values: Domain | Events, boxes: Collected) -> list[tuple[Domain, Array, Array, Array]]:
+    """Return domain, group, value and count of every entry of each secret."""
     group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
-    if not manifest.apart:
-        return {ST: (outline.table.sensitive.domain if domain is None else domain, group, boxes.value, boxes.count)}
-    found, first = {}, 0
-    for name, one in zip(secret_names(manifest), outline.table.apart(), strict=True):
-        values = one.sensitive.domain
-        mine = (boxes.value >= first) & (boxes.value < first + len(values))
-        found[name] = values, group[mine], boxes.value[mine] - first, boxes.count[mine]
-        first += len(values)
+    found = []
+    for domain, (low, high) in zip(values.secrets, pairwise(values.first.tolist()), strict=True):
+        mine = (boxes.value >= low) & (boxes.value < high)
+        found.append((domain, group[mine], boxes.value[mine] - low, boxes.count[mine]))
     return found
 
 
-def _st(domain: Domain, entries: Sequence[Array]) -> Any:
-    return lambda begin, end: _entries(domain, *(one[begin:end] for one in entries))
-
-
-def _entries(domain: Domain, group: Array, value: Array, count: Array) -> pa.Table:
-    values = sensitive_columns(domain, value.astype(np.int32))
-    return pa.table({BUCKET: pa.array(group.astype(np.int32)), **values, COUNT: pa.array(count, pa.int64())})
+def _entries(domain: Domain | Events, group: Array, value: Array, count: Array) -> pa.Table:
+    values = shown_values(domain, value.astype(np.int32))
+    return pa.table({GROUP: pa.array(group.astype(np.int32)), **values, COUNT: pa.array(count, pa.int64())})

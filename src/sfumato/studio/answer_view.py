@@ -32,10 +32,10 @@ def show_answer(answer: Any) -> None:
 
 def _one(answer: Estimate) -> None:
     marked(ui.label(answer.written(answer.value, ",")).classes("verdict"), mark="answer", role="status")
-    certain = f" with {100 * answer.confidence:g} % confidence" if answer.low is not None else ""
-    ui.label(f"{interval_text(answer)}{certain}; standard error {answer.written(answer.std_error, ',')}")
-    for note in filter(None, (answer.edges_text, answer.note)):
-        ui.label(note).classes("quiet")
+    sure = f" with {100 * answer.confidence:g} % confidence; standard error {answer.error_text}" if answer.error_text else ""
+    ui.label(f"{interval_text(answer)}{sure}")
+    if answer.note:
+        ui.label(answer.note).classes("quiet")
     _points([""], [answer])
 
 
@@ -48,13 +48,13 @@ def _each_group(answer: GroupedAnswer) -> None:
     columns = [{"name": str(k), "label": name, "field": str(k), "align": "left"} for k, name in enumerate(headings)]
     rows = []
     for place, (key, one) in enumerate(cells):
-        figures = (one.written(one.value, ","), one.written(one.std_error, ","), interval_text(one))
+        figures = (one.written(one.value, ","), one.error_text, interval_text(one))
         rows.append({"id": place, **{str(k): text for k, text in enumerate((*map(str, key.values()), *figures))}})
     marked(ui.table(columns=columns, rows=rows, row_key="id").classes("w-full").props("dense flat"), mark="answer")
     if len(answer) > SHOWN:
         ui.label(f"… and {len(answer) - SHOWN:,} more; the command line shows all of them.").classes("quiet")
-    for note in filter(None, (answer.total.edges_text, answer.total.note)):
-        ui.label(note).classes("quiet")
+    if answer.total.note:
+        ui.label(answer.total.note).classes("quiet")
 
 
 def _points(names: list[str], cells: list[Estimate]) -> None:

@@ -24,7 +24,7 @@ def add(session: Session, address: str) -> None:
 
     @ui.page(address)
     async def ask() -> None:
-        asked = _Asked(session)
+        asked = _LastQuestions(session)
         with page(session, address, "Ask the release", asked.command):
             if not session.published:
                 marked(ui.label("There is no release yet: publish one first.").classes("verdict"), mark="nothing")
@@ -51,7 +51,7 @@ def add(session: Session, address: str) -> None:
                     _manifest(session, release)
 
 
-class _Asked:
+class _LastQuestions:
     """What was asked last on each part of the page, as words of the command line."""
 
     def __init__(self, session: Session) -> None:
@@ -73,7 +73,7 @@ class _Asked:
         return shell(["sfumato", "query", release, *self.words.get(self.part, [])])
 
 
-async def _question(release: Release, asked: _Asked) -> None:
+async def _question(release: Release, asked: _LastQuestions) -> None:
     # What answers questions is imported by those who ask: a publisher's first page need not wait for it.
     from sfumato.studio.answer_view import show_answer
     from sfumato.studio.question_form import QuestionForm
@@ -99,7 +99,7 @@ async def _fill(place: Any, work: Callable[[], Any], show: Callable[[Any], None]
             show(found)
 
 
-def _cross(release: Release, asked: _Asked) -> None:
+def _cross(release: Release, asked: _LastQuestions) -> None:
     from sfumato.studio.answer_view import show_crosstab
 
     quasi, sensitive = names_of(release, "quasi"), names_of(release, "sensitive")
@@ -117,7 +117,7 @@ def _cross(release: Release, asked: _Asked) -> None:
     button.on_click(make)
 
 
-def _quality(release: Release, asked: _Asked) -> None:
+def _quality(release: Release, asked: _LastQuestions) -> None:
     secrets = [str(name) for name in getattr(release, "secrets", ())]
     ui.label(
         "Learned: which part of a column's links with the secret the release tells. Settled: people whose group is alike in the "
@@ -134,13 +134,13 @@ def _quality(release: Release, asked: _Asked) -> None:
         marked(shown, mark="quality-shown")
 
     async def make() -> None:
-        one: Any = release.of(secret.value) if secrets else release  # type: ignore[attr-defined]
+        one: Any = release.of(secret.value) if secrets else release
         await _fill(place, one.quality, show)
 
     button.on_click(make)
 
 
-def _completed(session: Session, asked: _Asked) -> None:
+def _completed(session: Session, asked: _LastQuestions) -> None:
     """Make completed tables by the command line, and offer them for download."""
     ui.label("Completed tables give every row a value, as the release makes it likely. Analyse each, and combine the results.")
     number = ui.number("how many", value=5, min=1, max=20, precision=0).props("outlined dense").style("width: 8rem")
@@ -181,7 +181,7 @@ def _manifest(session: Session, release: Release) -> None:
     if not release.claims:
         ui.label("It claims no bound on what a reader may believe.").classes("bad")
     ui.label("What that does not promise stands in the guide under “what is not promised”.").classes("quiet")
-    basis = f"; people were put together on the basis {manifest.basis}" if manifest.basis else ""
+    basis = f"; records were grouped on the basis {manifest.basis}" if manifest.basis else ""
     ui.label(f"Made by the method {manifest.method['name']}{basis}, with {manifest.software or 'an unknown version'}.")
     if manifest.reproducible:
         ui.label("It was made with a seed: whoever guesses the seed can undo it.").classes("bad")

@@ -23,7 +23,7 @@ def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
     columns = {column.name: column for column in shown.quasi}
     x, y = columns[across], columns[up]
     sizes = shown.sizes
-    ends = {name: extents(column, shown.bucket, len(sizes)) for name, column in (("x", x), ("y", y))}
+    ends = {name: extents(column, shown.group, len(sizes)) for name, column in (("x", x), ("y", y))}
     drawn = np.argsort(-sizes, kind="stable")[:MOST]
     areas = [
         [

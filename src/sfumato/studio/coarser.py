@@ -7,9 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
+from sfumato.errors import PolicyError
 from sfumato.policy.profile import Profile
 from sfumato.studio.frame import marked
 from sfumato.studio.session import Session
+from sfumato.table.recode import Bands
 
 UNITS = ("week", "month", "quarter", "year")
 
@@ -40,20 +42,34 @@ def recoding(session: Session, name: str, kind: str, profile: Profile, files: Se
 
 
 def _bands(name: str, now: dict[str, Any], change: Change) -> None:
-    def put(key: str, value: Any) -> Awaitable[str | None]:
-        own = {} if value is None else {key: _plain(value)}
-        rest = {**{one: given for one, given in now.items() if one != key}, **own}
-        if "width" not in rest:
-            rest.pop("origin", None)
-        return change(rest or None)
+    """Offer the width of bands, and the ends beyond which numbers are one: they follow the width, not it them."""
 
+    def field(key: str, words: str, mark: str) -> None:
+        shown = ui.number(words, value=_number(now.get(key))).props("dense outlined clearable")
+        marked(shown.classes("col"), mark=mark)
+        _settled(shown, lambda value: change(with_end_or_width(now, key, value)))
+
+    with ui.row().classes("w-full no-wrap"):
+        field("width", f"bands of {name}", f"band-{name}")
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
-        width = ui.number(f"bands of {name}", value=_number(now.get("width"))).props("dense outlined clearable")
-        marked(width.classes("col"), mark=f"band-{name}")
-        _settled(width, lambda value: put("width", value))
-        top = ui.number(f"top of {name}", value=_number(now.get("top"))).props("dense outlined clearable")
-        marked(top.classes("col"), mark=f"top-{name}")
-        _settled(top, lambda value: put("top", value))
+        field("bottom", f"bottom of {name}", f"bottom-{name}")
+        field("top", f"top of {name}", f"top-{name}")
+
+
+def with_end_or_width(now: dict[str, Any], key: str, value: float | None) -> dict[str, Any] | None:
+    """Return a recoding with another width, top or bottom, or without it; what cannot be read is left for the policy to tell."""
+    rest = {one: given for one, given in now.items() if one != key}
+    if value is None:
+        if key == "width":
+            rest.pop("origin", None)
+        return rest or None
+    asked = {**rest, key: _plain(value)}
+    if key != "width":
+        return asked
+    try:
+        return Bands(**asked).with_width(asked["width"]).to_dict()
+    except (PolicyError, TypeError):  # no width, or beside what goes with no bands
+        return asked
 
 
 def _hierarchy(name: str, files: Sequence[str], now: dict[str, Any], change: Change) -> None:
@@ -82,13 +98,15 @@ def bins(session: Session, name: str, change: Change) -> None:
     """Offer bins of a secret number: edges, or so many bins of about equally many people."""
     now = session.policy.binning(name)
     people = now.get("people") if isinstance(now, dict) else None
-    edges = ", ".join(str(edge) for edge in now) if isinstance(now, list) else ""
+    clip = now.get("clip", False) if isinstance(now, dict) else False
+    listed = now.get("edges", []) if isinstance(now, dict) else now or []
+    edges = ", ".join(str(edge) for edge in listed)
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
         text = ui.input(f"edges of {name}", value=edges, placeholder="0, 1000, 5000, inf").props("dense outlined")
         marked(text.classes("col"), mark=f"edges-{name}")
         equal = ui.number("or equal bins", value=people, precision=0).props("dense outlined").style("width: 7.5rem")
         marked(equal, mark=f"bins-{name}")
-    _settled(text, lambda value: change(_edges(value)))
+    _settled(text, lambda value: change(_clipped(_edges(value), clip) if clip else _edges(value)))
     _settled(equal, lambda value: change(None if value is None else {"people": int(value)}))
 
 
@@ -102,6 +120,12 @@ def _edges(text: str) -> list[float | int | str] | None:
         except ValueError:
             found.append(part)
     return found or None
+
+
+def _clipped(edges: list[float | int | str] | None, clip: Any) -> Any:
+    """Return edges beyond which numbers count in the bins at the ends, as before (`clip`), where they still have two ends."""
+    numbers = [edge for edge in edges or () if isinstance(edge, (int, float)) and abs(edge) < float("inf")]
+    return {"edges": edges, "clip": clip} if edges and len(numbers) == len(edges) else edges
 
 
 def _chosen(field: Any, then: Change) -> None:

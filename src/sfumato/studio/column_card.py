@@ -15,7 +15,7 @@ from sfumato.studio.session import Session
 from sfumato.table.histogram import Histogram
 
 if TYPE_CHECKING:
-    from sfumato.explain.risk import ColumnRisk
+    from sfumato.explanation.risk import ColumnRisk
     from sfumato.policy import Policy
     from sfumato.policy.roles import Decision
 

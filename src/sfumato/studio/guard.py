@@ -1,27 +1,91 @@
 """Who may talk to the studio: this machine's browser, with the token of the address that was opened, from no other page.
 
 The server listens on 127.0.0.1 only. Another user of the machine, or a page of another site in the same browser, can reach that
-address too; so every request needs a cookie that only the right token gives, the Host header must be our own (else a foreign name
+address too; so every request needs a cookie that only a token gives, the Host header must be our own (else a foreign name
 could be pointed at this machine), and a request that names an Origin must come from our own pages. To a browser another port of
 this machine is the same site, so that it sends the cookie from there too: what it says about where a request came from
 (Sec-Fetch-Site) must not be another page either.
+
+A token is good for one cookie: whoever reads it afterwards, in a history or a log, has nothing. Other users of the machine can
+read the command line of a browser, so the address with a token is never in it: the browser opens a file, which only its owner
+can read (`redirect_file`), and that leads to the address.
 """
 
 from __future__ import annotations
 
 import hmac
+import os
+import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+HOST = "127.0.0.1"
 TOKEN = "token"
+
+USED = b"This address was used already, and is good for one browser. For another one, start `sfumato studio` again."
+
+
+@dataclass(eq=False)
+class Tokens:
+    """Tokens that were given out, each good for one cookie; and the cookie's value, which stands in no address."""
+
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    _good: set[str] = field(default_factory=set)
+    _used: set[str] = field(default_factory=set)
+
+    def new(self) -> str:
+        """Return a token that was never given out."""
+        token = secrets.token_urlsafe(24)
+        self._good.add(token)
+        return token
+
+    def use(self, given: str) -> bool:
+        """Return whether this is a token that nobody has used; from now on somebody has."""
+        found = _among(given, self._good)
+        self._good -= {given}
+        self._used |= {given} if found else set()
+        return found
+
+    def used(self, given: str) -> bool:
+        """Return whether this was a token."""
+        return _among(given, self._used)
+
+    def is_cookie(self, given: str) -> bool:
+        """Return whether this is the cookie's value."""
+        return _among(given, {self.cookie})
+
+
+def _among(given: str, right: set[str]) -> bool:
+    return any(hmac.compare_digest(given.encode(), one.encode()) for one in right)
+
+
+def address(port: int, token: str) -> str:
+    """Return the address at which a token is exchanged for the cookie."""
+    return f"http://{HOST}:{port}/?{TOKEN}={token}"
+
+
+def redirect_file(place: Path, port: int, token: str) -> Path:
+    """Write a page for its owner alone that leads a browser to the address with a token."""
+    path = place / "open.html"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(_leads_to(address(port, token)))
+    return path
+
+
+def _leads_to(place: str) -> str:
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>sfumato studio</title>'
+        f'<meta http-equiv="refresh" content="0; url={place}"><a href="{place}">sfumato studio</a></html>\n'
+    )
 
 
 @dataclass(frozen=True)
@@ -29,7 +93,7 @@ class Guard:
     """An ASGI application that lets only the opened browser through to `app`."""
 
     app: App
-    token: str
+    tokens: Tokens
     port: int
 
     @property
@@ -40,7 +104,7 @@ class Guard:
     @property
     def hosts(self) -> tuple[str, ...]:
         """What the Host header may say."""
-        return (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
+        return (f"{HOST}:{self.port}", f"localhost:{self.port}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -53,12 +117,12 @@ class Guard:
             await _refuse(scope, send, b"This page belongs to another program on this machine.")
             return
         elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-        asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-        if scope["type"] == "http" and TOKEN in asked and self._is_token(asked.pop(TOKEN)[-1]):
-            await self._welcome(scope, send, asked)
+        token = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1]
+        if scope["type"] == "http" and scope.get("method") == "GET" and self.tokens.use(token):
+            await self._welcome(send)
             return
-        if elsewhere or not self._is_token(_cookies(headers.get("cookie", "")).get(self.cookie, "")):
-            await _refuse(scope, send, b"Open the address that `sfumato studio` printed.")
+        if elsewhere or not self.tokens.is_cookie(_cookies(headers.get("cookie", "")).get(self.cookie, "")):
+            await _refuse(scope, send, USED if self.tokens.used(token) else b"Open the address that `sfumato studio` printed.")
             return
 
         async def protected(message: MutableMapping[str, Any]) -> None:
@@ -70,17 +134,22 @@ class Guard:
         kept = [(name, value) for name, value in scope["headers"] if name.lower() != b"accept-encoding"]
         await self.app({**scope, "headers": kept}, receive, protected)
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.token.encode())
+    async def _welcome(self, send: Send) -> None:
+        """Give the cookie, and a page that leads to the first one, without the token.
 
-    async def _welcome(self, scope: Scope, send: Send, rest: dict[str, list[str]]) -> None:
-        """Give the cookie, and lead to the same address without the token, which then is in no history and no Referer."""
-        query = urlencode(rest, doseq=True)
-        place = scope["path"] + (f"?{query}" if query else "")
-        cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
-        headers = [(b"location", place.encode()), (b"set-cookie", cookie.encode()), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 303, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+        A redirection would not do: it would count as coming from where the browser was before, the file, and for that the browser
+        sends no cookie that is SameSite=Strict. From this page it does.
+        """
+        cookie = f"{self.cookie}={self.tokens.cookie}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"set-cookie", cookie.encode()),
+            (b"cache-control", b"no-store"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": _leads_to("/").encode()})
 
     def _headers(self, host: str) -> list[tuple[bytes, bytes]]:
         """Return what every answer says: nothing comes from, goes to or is framed by anybody else.

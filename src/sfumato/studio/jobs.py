@@ -39,6 +39,9 @@ class Job:
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     _process: subprocess.Popen[str] | None = None
+    _first: tuple[float, float] | None = None
+    """When progress was first heard of, and how much: before that comes what has no pace, such as loading libraries."""
+    _heard: float = 0.0
 
     @classmethod
     def start(cls, words: Sequence[str], where: Path) -> Job:
@@ -90,8 +93,18 @@ class Job:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will take at the present pace; None while nobody can say."""
-        return self.seconds * (1 - self.done) / self.done if self.running and self.done > 0.05 else None
+        """How long it will take at the pace so far; None while nobody can say, and where nothing was heard for a while."""
+        if not self.running or self._first is None or self.done - self._first[1] <= 0.05:
+            return None
+        now, (began, first) = time.monotonic(), self._first
+        if now - self._heard > max(3.0, (now - began) / 4):
+            return None
+        return (now - began) * (1 - self.done) / (self.done - first)
+
+    def hear(self, stage: str, done: float) -> None:
+        """Take what the work says of itself."""
+        self.stage, self.done, self._heard = stage, done, time.monotonic()
+        self._first = self._first or (self._heard, done)
 
     def cancel(self) -> None:
         """Do what ctrl-C does, once: nothing is left of what was not finished."""
@@ -121,7 +134,7 @@ class Job:
             if heard is None:
                 messages.append(line)
             else:
-                self.stage, self.done = heard
+                self.hear(*heard)
         reader.join()
         self.message = "".join(messages).strip()
         self.ended = time.monotonic()

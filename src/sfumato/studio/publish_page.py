@@ -143,7 +143,7 @@ async def _picture(session: Session) -> None:
     from sfumato.release import Release
 
     release = await quietly(lambda: Release.load(session.release_place()))
-    if release is None or release.form != "buckets":
+    if release is None or not (release.shown_as.exact_quasi and release.shown_as.has_groups):
         return
     names = names_of(release, "quasi")
     if len(names) < 2:

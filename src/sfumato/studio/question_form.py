@@ -11,7 +11,7 @@ from sfumato.cli._prompt import Completer, literal, quoted
 from sfumato.studio.frame import main_button, marked
 
 if TYPE_CHECKING:
-    from sfumato.query.language.vocabulary import Words
+    from sfumato.query.language.vocabulary import ColumnValues
     from sfumato.release import Release
 
 MANY = 20
@@ -20,22 +20,22 @@ MANY = 20
 OFFERED = 8
 MOST = 2_000
 
-Answer = Callable[[str], Awaitable[None]]
+AskHandler = Callable[[str], Awaitable[None]]
 
 
 class QuestionForm:
     """The form of one tab; what is chosen becomes the text of the question, which can be changed by hand."""
 
     def __init__(self, release: Release) -> None:
-        from sfumato.query.count import engine_of
+        from sfumato.query.count import words_of
 
-        vocabulary = engine_of(release).vocabulary
+        vocabulary = words_of(release)
         self.completer = Completer.of(vocabulary)
-        self.words: dict[str, Words] = {one.name: one for one in (*vocabulary.parts, *vocabulary.quasi)}
+        self.words: dict[str, ColumnValues] = {one.name: one for one in (*vocabulary.parts, *vocabulary.quasi)}
         self.quasi = [one.name for one in vocabulary.quasi]
         self.conditions: list[str] = []
 
-    def draw(self, answer: Answer) -> None:
+    def draw(self, answer: AskHandler) -> None:
         """Draw the form, and the line of SQL with its button."""
         first = next(iter(self.words))
         with ui.row().classes("w-full items-end"):
@@ -132,5 +132,5 @@ def _last(whole: str, line: str) -> str:
     return whole[start + 1 :].strip() or whole
 
 
-def _is_number(words: Words) -> bool:
+def _is_number(words: ColumnValues) -> bool:
     return bool(words.values) and isinstance(words.values[0], int | float) and not isinstance(words.values[0], bool)

@@ -11,7 +11,7 @@ from nicegui import ui
 from sfumato.errors import SfumatoError
 from sfumato.exact import percent
 from sfumato.policy.verdict import verdict_of
-from sfumato.privacy.each import labelled
+from sfumato.privacy.bounds import labelled
 from sfumato.studio.frame import heading, marked, opened, page, quietly, say
 from sfumato.studio.jobs import shell
 from sfumato.studio.session import POLICY, Session
@@ -99,15 +99,27 @@ def _slider(session: Session, secret: str | None, refresh: Refresh) -> None:
     with ui.row().classes("w-full items-center no-wrap"):
         slider = ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta).classes("col").props("label")
         marked(slider, mark=f"theta{of}", label=f"theta{of}")
-        number = ui.number(f"theta{of}", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").style("width: 9rem")
+        number = ui.number(f"theta{of}", value=theta, min=1, step=0.1, format="%.4g").props("dense outlined").style("width: 9rem")
         marked(number.bind_value(slider, "value"), mark=f"number of theta{of}")
+
+    given = rule.get("odds")
+    empty = "no such limit" if secret is None else "that of all secrets, if there is one"
+    ui.label(f"odds{of}: how many times the odds of what many people have may grow; empty for {empty}.").classes("quiet")
+    odds = ui.number(f"odds{of}", value=None if given is None else float(Fraction(str(given))), min=1, step=1, format="%.4g")
+    marked(odds.props("dense outlined clearable").style("width: 9rem"), mark=f"odds{of}", label=f"odds{of}")
 
     async def moved() -> None:
         if slider.value is not None:
-            session.policy.set_theta(round(float(slider.value), 2), secret)
+            session.policy.set_rule("theta", round(float(slider.value), 2), secret)
+            await refresh()
+
+    async def limited() -> None:
+        if odds.value is None or float(odds.value) >= 1:
+            session.policy.set_rule("odds", None if odds.value is None else round(float(odds.value), 4), secret)
             await refresh()
 
     slider.on_value_change(moved)
+    odds.on_value_change(limited)
 
 
 class _Verdict:

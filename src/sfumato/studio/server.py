@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import socket
 import threading
+import time
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError
-from sfumato.studio.guard import TOKEN, Guard
-from sfumato.studio.session import Session, below
-
-HOST = "127.0.0.1"
+from sfumato.studio.guard import HOST, Guard, Tokens, address, redirect_file
+from sfumato.studio.session import Session
 
 PATIENCE = 60.0
 """Seconds for which a page that does not answer, on a busy or a sleeping machine, finds itself as it was."""
@@ -36,14 +35,17 @@ def _serve(session: Session, port: int, *, show: bool) -> None:
     os.environ["NICEGUI_STORAGE_PATH"] = str(session.workshop)
     nicegui = _library()
     app, ui = nicegui.app, nicegui.ui
-    token = secrets.token_urlsafe(24)
+    tokens = Tokens()
     _pages(session)
-    app.add_middleware(Guard, token=token, port=port)
+    app.add_middleware(Guard, tokens=tokens, port=port)
     app.on_shutdown(session.close)
     if session.data is not None:  # while the browser comes up; what goes wrong is told by the page, which tries again
         threading.Thread(target=_try, args=(session.open,), daemon=True).start()
-    address = f"http://{HOST}:{port}/?{TOKEN}={token}"
-    print(f"sfumato studio: {address}\nFor this browser only; ctrl-C ends it.", flush=True)
+    if show:
+        page = redirect_file(session.workshop, port, tokens.new())
+        threading.Thread(target=_open_browser, args=(page, port), daemon=True).start()
+    where = "" if session.root == Path.cwd().resolve() else f" It works in {session.root}."
+    print(f"sfumato studio: {address(port, tokens.new())}\nGood for one browser, once; ctrl-C ends it.{where}", flush=True)
     # A closed terminal ends it as ctrl-C does, so that nothing is left; what the caller ignores, as nohup does, stays ignored.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
@@ -54,30 +56,37 @@ def _serve(session: Session, port: int, *, show: bool) -> None:
         dark=None,
         reload=False,
         reconnect_timeout=PATIENCE,
-        show=address if show else False,
+        show=False,  # it would put the address into the browser's command line, which other users can read
         show_welcome_message=False,
         uvicorn_logging_level="error",
     )
 
 
-def _try(work: Callable[[], None]) -> None:
+def _open_browser(page: Path, port: int) -> None:
+    """Open a file in the user's browser as soon as the server answers."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port)):
+            break
+        time.sleep(0.05)
+    _try(lambda: webbrowser.open(page.as_uri()))
+
+
+def _try(work: Callable[[], object]) -> None:
     with contextlib.suppress(Exception):
         work()
 
 
 def session_of(path: Path) -> Session:
-    """Return a session for a table, or for a release: a directory with a manifest. Both lie below the directory one is in."""
-    root = Path.cwd().resolve()
+    """Return a session for a table, or for a release: a directory with a manifest.
+
+    It works below the directory one is in, or, where that does not hold the table, below that in which the table lies.
+    """
     release = (path / "manifest.json").is_file()
     if not release and not path.is_file():
         raise InputError(f"{path}: neither a table nor a release", hint="give a file, or the directory of a release")
-    try:
-        place = below(root, path)
-    except InputError:
-        raise InputError(
-            f"{path}: the studio works only below the directory in which it is started",
-            hint=f"start it where the {'release' if release else 'table'} lies",
-        ) from None
+    place, root = path.resolve(), Path.cwd().resolve()
+    if root not in place.parents:
+        root = place.parent
     return Session(root=root, directory=place) if release else Session(root=root, data=place)
 
 

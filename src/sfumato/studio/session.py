@@ -1,7 +1,7 @@
 """What the pages share: the table and its policy, or the release; what was computed of them; and the work under way.
 
 It lives in the server, once for all tabs. Pages get aggregates of it, never rows unless they are asked for. Its workshop, a
-directory of this user alone, is wiped at the end.
+directory of this user alone, is wiped at the end, and if the process was killed, when the next studio starts.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy import Policy
-from sfumato.policy.draft import draft_of, review_of
+from sfumato.policy.draft import Guessed, draft_of, review_of
 from sfumato.policy.edited import PolicyText
-from sfumato.policy.guess import look
+from sfumato.policy.guess import Looked, look
 from sfumato.policy.hierarchies import beside
 from sfumato.policy.profile import Profile, profiles
 from sfumato.policy.roles import Decision
+from sfumato.release.atomic import temporary_workshop
 from sfumato.studio.jobs import Job
-from sfumato.table.source import Kept
+from sfumato.table.source import SharedFile
 
 if TYPE_CHECKING:
-    from sfumato.explain.risk import Risk
+    from sfumato.explanation.risk import Risk
     from sfumato.release import Release
     from sfumato.table import Table
 
 POLICY = "policy.toml"
+WORKSHOP = "sfumato-studio"
 
 
 @dataclass(eq=False)
@@ -41,16 +43,20 @@ class Session:
     root: Path
     data: Path | None = None
     directory: Path | None = None
-    workshop: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="sfumato-studio-")))
+    workshop: Path = field(init=False)
     jobs: dict[str, Job] = field(default_factory=dict)
     out: str = "release"
     stage: tuple[str, float] = ("starting", 0.0)
-    _kept: Kept | None = None
+    _kept: SharedFile | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
-    _opened: tuple[PolicyText, dict[str, Profile]] | None = None
+    _opened: tuple[PolicyText, dict[str, Profile], Guessed] | None = None
     _table: tuple[str, Table] | None = None
     _risk: tuple[Table, Risk] | None = None
     _release: tuple[tuple[Path, int], Release] | None = None
+    _held: int | None = None
+
+    def __post_init__(self) -> None:
+        self.workshop, self._held = temporary_workshop(WORKSHOP)
 
     def open(self) -> None:
         """Read the table, once, and find its policy: the one that lies beside it, else a draft. `stage` tells how far this is."""
@@ -61,14 +67,13 @@ class Session:
             kept = self.root / POLICY
             if kept.is_file():
                 policy, checked = PolicyText.read(kept)
-                found = profiles(self.kept, checked.options)[0]
+                looked = Looked(*profiles(self.kept, checked.options), checked.options, {})
             else:
                 looked = look(self.kept)
                 self.stage = ("proposing a role for every column", 0.5)
-                found = list(looked.profiles)
                 policy = PolicyText(draft_of(self.kept, looked))
             self.stage = ("counting who is unique", 0.8)
-            self._opened = (policy, {one.name: one for one in found})
+            self._opened = (policy, looked.by_name, Guessed.of(looked))
 
     @property
     def opened(self) -> bool:
@@ -76,11 +81,11 @@ class Session:
         return self._opened is not None
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> SharedFile:
         """The table as it lies in the file; its columns stay in memory."""
         assert self.data is not None
         if self._kept is None:
-            self._kept = Kept(self.data)
+            self._kept = SharedFile(self.data)
         return self._kept
 
     @property
@@ -109,7 +114,9 @@ class Session:
 
     def decisions(self) -> list[Decision]:
         """Return the role of every column with its reason, doubtful ones first."""
-        return review_of(list(self.profiles.values()), self.parsed().schema)
+        self.open()
+        assert self._opened is not None
+        return review_of(self._opened[2], self.parsed().schema)
 
     def hierarchies_for(self, column: Profile) -> list[str]:
         """Return the files beside the table that may be hierarchies of a column."""
@@ -126,7 +133,7 @@ class Session:
 
     def risk(self) -> Risk:
         """Return who is found by quasi values as they would be published; kept as long as the table."""
-        from sfumato.explain.risk import risk_of
+        from sfumato.explanation.risk import risk_of
 
         with self._lock:
             table = self.table()
@@ -190,6 +197,9 @@ class Session:
         for job in self.jobs.values():
             job.stop()
         shutil.rmtree(self.workshop, ignore_errors=True)
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
         self._kept = self._opened = self._table = self._risk = self._release = None
 
 

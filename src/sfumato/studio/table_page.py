@@ -65,7 +65,7 @@ def _command(session: Session) -> str:
     return f"{shell(['sfumato', 'policy', 'init', session.data_name, '--out', POLICY])}\n{check}"
 
 
-class _Counted(NamedTuple):
+class _TableFacts(NamedTuple):
     """What there is to tell of a table as the policy reads it: counts alone."""
 
     table: Table
@@ -152,13 +152,13 @@ class _Board:
         for _, _, tell in self.cards.values():
             tell(None)
 
-    def _counted(self) -> _Counted:
+    def _counted(self) -> _TableFacts:
         table = self.session.table()
-        return _Counted(
+        return _TableFacts(
             table, histograms(table), {one.column: one.sentence for one in nearly_unique(table)}, table.about_people()
         )
 
-    def _draw(self, decisions: list[Decision], policy: Policy, counted: _Counted | None) -> None:
+    def _draw(self, decisions: list[Decision], policy: Policy, counted: _TableFacts | None) -> None:
         """Draw the cards that are not what they were, and bring all of them to their places."""
         self.people.clear()
         with self.people:

@@ -124,15 +124,15 @@ class _Trade:
 
     def clicked(self, event: Any) -> None:
         """Take the settings of the point that was clicked."""
-        number = (event.data or {}).get("number") if isinstance(event.data, dict) else None
-        if number is not None:
-            self.take(int(number))
+        key = (event.data or {}).get("key") if isinstance(event.data, dict) else None
+        if key is not None:
+            self.take(str(key))
 
-    def take(self, number: int) -> None:
-        """Take the method and the bounds of a run into the policy."""
-        if not 0 <= number < len(self.runs):
+    def take(self, key: str) -> None:
+        """Take the method and the bounds of a run into the policy: the one that was shown, wherever it stands by now."""
+        run = next((one for one in self.runs if _key(one) == key), None)
+        if run is None:
             return
-        run = self.runs[number]
         self.session.policy.require(**{name: _plain(value) for name, value in _varied(run).items()})
         if not (run.get("own") and self.session.policy.method_name() is None):
             self.session.policy.method(name=run["method"])
@@ -149,7 +149,7 @@ class _Trade:
         ]
         rows = [
             {
-                "id": number,
+                "id": _key(run),
                 "method": run["method"],
                 "varied": ", ".join(f"{name} = {value}" for name, value in _varied(run).items()),
                 "error": _share(run.get("error")),
@@ -172,7 +172,7 @@ class _Trade:
             :aria-label="'take ' + props.row.said" :data-mark="'take ' + props.row.said"
             @click="() => $parent.$emit('take', props.row.id)" /></q-td>""",
         )
-        table.on("take", lambda event: self.take(int(event.args)))
+        table.on("take", lambda event: self.take(str(event.args)))
 
 
 def _typical(run: dict[str, Any]) -> None:
@@ -210,14 +210,14 @@ def _so_far(place: Path) -> list[dict[str, Any]]:
 
 def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
     lines: dict[str, list[dict[str, Any]]] = {}
-    for number, run in enumerate(runs):
+    for run in runs:
         if run.get("error") is None or run.get("exposure") is None or not run.get("independence"):
             continue
         lines.setdefault(run.get("method", "measured"), []).append(
             {
                 "value": [round(run["exposure"], 5), round(run["error"] / run["independence"], 4)],
                 "name": _name(run),
-                "number": number,
+                "key": _key(run),
                 "symbolSize": 20 if run.get("mine") else 11,
                 "itemStyle": {"borderColor": "#d9822b", "borderWidth": 4} if run.get("mine") else {},
             }
@@ -250,6 +250,11 @@ def _varied(run: dict[str, Any]) -> dict[str, Any]:
     return dict(varied) if isinstance(varied, dict) else {}
 
 
+def _key(run: dict[str, Any]) -> str:
+    """Return what tells a run from the others: results arrive in any order, so that its place does not."""
+    return json.dumps([run.get(name) for name in ("method", "varied", "own", "policy")], sort_keys=True, default=str)
+
+
 def _name(run: dict[str, Any]) -> str:
     words = ", ".join(f"{name} = {value}" for name, value in _varied(run).items())
     return f"{run.get('method', '')} {words}".strip()
@@ -272,4 +277,8 @@ def _number(value: Any) -> Fraction | str:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | bool) else str(value)
+    """Return a parameter as people write it: numbers as numbers, but for fractions."""
+    try:
+        return value if isinstance(value, bool) else int(value) if float(value) == int(float(value)) else float(value)
+    except ValueError:
+        return str(value)

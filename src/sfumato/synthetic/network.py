@@ -41,7 +41,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CodedPeople:
     """People as one code a column, how many values each column may have, and how many people there are."""
 
     codes: tuple[Array, ...]
@@ -78,7 +78,7 @@ def useful_cells(people: int, epsilon: Fraction, columns: int, theta: Fraction) 
 
 
 def find_network(
-    people: Counted, epsilon: Fraction, *, degree: int | None, most_cells: int, random: Randomness
+    people: CodedPeople, epsilon: Fraction, *, degree: int | None, most_cells: int, random: Randomness
 ) -> tuple[Pair, ...]:
     """Return the columns in the order in which records are drawn, each with its parents; d − 1 choices spend ε together.
 
@@ -107,7 +107,9 @@ def find_network(
     return tuple(network)
 
 
-def _parents(people: Counted, child: int, chosen: Sequence[int], degree: int | None, most_cells: int) -> list[tuple[int, ...]]:
+def _parents(
+    people: CodedPeople, child: int, chosen: Sequence[int], degree: int | None, most_cells: int
+) -> list[tuple[int, ...]]:
     """Return the sets of parents that a column may get."""
     if degree is not None:
         return list(itertools.combinations(chosen, min(degree, len(chosen))))
@@ -127,7 +129,7 @@ def measured_pairs(network: Sequence[Pair], degree: int | None) -> tuple[Pair, .
 
 
 def noisy_law(
-    people: Counted, network: Sequence[Pair], epsilon: Fraction, *, degree: int | None, random: Randomness
+    people: CodedPeople, network: Sequence[Pair], epsilon: Fraction, *, degree: int | None, random: Randomness
 ) -> tuple[list[Given], Fraction]:
     """Return what records are drawn from, and the ratio of the noise; the tables spend ε together."""
     pairs = measured_pairs(network, degree)

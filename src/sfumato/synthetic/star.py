@@ -15,7 +15,7 @@ from sfumato.errors import PolicyError
 from sfumato.randomize.noise import two_sided
 from sfumato.randomize.opendp_noise import noisy_counts
 from sfumato.randomness import Randomness
-from sfumato.synthetic.network import Counted
+from sfumato.synthetic.network import CodedPeople
 from sfumato.synthetic.records import Given, whole_weights
 from sfumato.synthetic.spending import table_ratio
 
@@ -27,7 +27,7 @@ Noise = Literal["opendp", "sfumato"]
 """Whose noise it is."""
 
 
-def star_law(people: Counted, epsilon: Fraction, random: Randomness, noise: Noise) -> tuple[list[Given], float]:
+def star_law(people: CodedPeople, epsilon: Fraction, random: Randomness, noise: Noise) -> tuple[list[Given], float]:
     """Return what records are drawn from, and the deviation of the noise; d tables spend ε together.
 
     Given the sensitive value, quasi columns are independent in the fitted model: nothing was measured of two of them together.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Sequence
@@ -15,9 +16,8 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError, PolicyError
-from sfumato.table.bins import Bins
-from sfumato.table.column import SEPARATOR, Column, Domain, Kind, code_type, labels
-from sfumato.table.declared import DeclaredDomain
+from sfumato.table.by_cell import declared_type, listed_once
+from sfumato.table.column import SEPARATOR, Column, Domain, code_type, labels
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -45,10 +45,20 @@ class Universe:
 
 
 def universe_of(table: Table) -> Universe:
-    """Return the declared values of a table's columns; a column without them, or somebody with another value, is refused."""
-    _require_rules(table.schema)
-    quasi = tuple(_declared_column(column, table.schema) for column in table.quasi)
-    domain = declared_values(table.schema, dict(zip(table.sensitive.domain.names, _types(table), strict=True)))
+    """Return the declared values of a table's columns; a column without them, or somebody with another value, is refused.
+
+    So is a table that was read as a whole: its kinds and types would follow from whoever is in it.
+    """
+    schema = table.schema
+    declared_quasi(schema)
+    domain = declared_values(schema)
+    if not schema.by_cell:
+        raise PolicyError(
+            "the table was read without regard to the declared domains: what is drawn, and whether, must not follow from who "
+            "is in it",
+            hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
+        )
+    quasi = tuple(_declared_column(column, schema) for column in table.quasi)
     place = {label: code for code, label in enumerate(domain.labels)}
     lost = [label for label in table.sensitive.labels if label not in place]
     if lost:
@@ -59,44 +69,38 @@ def universe_of(table: Table) -> Universe:
     return Universe(quasi, domain, np.array([place[label] for label in table.sensitive.labels], np.int64)[table.sensitive.codes])
 
 
-def declared_values(schema: Schema, types: dict[str, tuple[Kind, pa.DataType]]) -> Domain:
+def declared_quasi(schema: Schema) -> tuple[pa.Array, ...]:
+    """Return all declared values of each quasi column, ascending, in the type that it is published with."""
+    return tuple(_enumerated(schema, name) for name in schema.quasi)
+
+
+def declared_values(schema: Schema) -> Domain:
     """Return all declared sensitive values: the closed ones, or those of the columns' domains and bins in every combination."""
     attribute = schema.closed_attribute()
     if attribute is not None:
         return attribute.domain
     parts = []
     for name in schema.sensitive:
-        kind, type_ = types[name]
-        bins = schema.bins.get(name)
-        if isinstance(bins, Bins):
-            listed = pa.array(sorted(bins.labels), pa.string())
-        else:
-            listed = _enumerated(schema.domain(name), kind, type_, name, schema)
+        bins = schema.bins_of(name)
+        listed = _enumerated(schema, name) if bins is None else pa.array(sorted(bins.labels), pa.string())
         parts.append(pa.concat_arrays([listed, pa.nulls(1, listed.type)]) if schema.missing.get(name) == "value" else listed)
     _require_few(math.prod(map(len, parts)), SEPARATOR.join(schema.sensitive))
     rows = pa.array(list(itertools.product(*(range(len(part)) for part in parts))), pa.list_(pa.int64(), len(parts)))
     places = np.asarray(rows.flatten()).reshape(-1, len(parts))
-    table = pa.table({name: part.take(pa.array(places[:, j])) for j, (name, part) in enumerate(zip(types, parts, strict=True))})
-    return Domain(table, tuple(kind for kind, _ in types.values()))
-
-
-def _types(table: Table) -> list[tuple[Kind, pa.DataType]]:
-    domain = table.sensitive.domain
-    return [(kind, column.type) for kind, column in zip(domain.kinds, domain.table.columns, strict=True)]
-
-
-def _require_rules(schema: Schema) -> None:
-    """Refuse rules under which the number of records, or a column's values, would follow from somebody's."""
-    dropping = [name for name in (*schema.quasi, *schema.sensitive) if schema.missing_rule(name) == "drop"]
-    if dropping:
+    table = pa.table(
+        {name: part.take(pa.array(places[:, j])) for j, (name, part) in enumerate(zip(schema.sensitive, parts, strict=True))}
+    )
+    found = Domain(table, tuple(declared_type(schema, name)[0] for name in schema.sensitive))
+    if len(set(found.labels)) < len(found):
         raise PolicyError(
-            f"missing: {dropping[0]!r} is 'drop', so that how many records there are would tell of whoever was left out",
-            hint=f'missing = {{ {dropping[0]} = "value" }} makes a missing value one of the declared ones',
+            f"domains of {', '.join(map(repr, schema.sensitive))}: two different values are written the same way",
+            hint='rename values that contain " / " or are called "(missing)"',
         )
+    return found
 
 
 def _declared_column(column: Column, schema: Schema) -> Column:
-    values = _enumerated(schema.domain(column.name), column.kind, column.values.type, column.name, schema)
+    values = _enumerated(schema, column.name)
     missing = schema.missing.get(column.name) == "value"
     if column.has_missing and not missing:
         raise InputError(
@@ -104,39 +108,32 @@ def _declared_column(column: Column, schema: Schema) -> Column:
             hint=f'missing={{"{column.name}": "value"}} declares them too',
         )
     size = len(values) + int(missing)
-    place = pc.index_in(column.values, value_set=values).fill_null(-1)
-    codes = np.append(np.asarray(place, np.int64), len(values))
+    place = {label: code for code, label in enumerate(labels(values))}
+    codes = np.array([*(place.get(label, -1) for label in labels(column.values)), len(values)], np.int64)
     if (codes[:-1] < 0).any():  # only where recoding and domain disagree: the table was read with the domain
         raise InputError(
             f"column {column.name!r} has values outside of its declared domain", hint="list the values as they are published"
         )
-    return Column(column.name, column.kind, values, codes.astype(code_type(size))[column.codes], missing)
+    kind = declared_type(schema, column.name)[0]
+    return Column(column.name, kind, values, codes.astype(code_type(size))[column.codes], missing)
 
 
-def _enumerated(domain: DeclaredDomain | None, kind: Kind, type_: pa.DataType, name: str, schema: Schema) -> pa.Array:
+def _enumerated(schema: Schema, name: str) -> pa.Array:
     """Return the values of a declared domain, ascending, in the type that the column is published with."""
-    if domain is None:
-        raise PolicyError(
-            f"domains: no domain is declared for {name!r}, and a draw may show nothing that only the table tells",
-            hint=f'domains={{"{name}": ["a", "b"]}}, or {{"min": 0, "max": 120}} for whole numbers and days',
-        )
+    (kind, type_), domain = declared_type(schema, name), schema.domain(name)
+    assert domain is not None  # a column without one has no declared type
     if domain.values is not None:
-        found = _listed(domain.values, type_, name)
-    elif kind == "numeric" and type_ == pa.int64():
+        found = _listed(listed_once(domain, name), type_, name)
+    elif kind == "numeric":
         low, high = math.ceil(Fraction(domain.minimum)), math.floor(Fraction(domain.maximum))  # type: ignore[arg-type]
         _require_few(high - low + 1, name)
         found = pa.array(range(low, high + 1), pa.int64())
-    elif kind == "date" and type_ == pa.date32():
+    else:
         first, last = domain.minimum, domain.maximum
         assert isinstance(first, date)
         assert isinstance(last, date)
         _require_few((last - first).days + 1, name)
         found = pa.array([first + timedelta(days=k) for k in range((last - first).days + 1)], pa.date32())
-    else:
-        raise PolicyError(
-            f"domain of {name!r}: a continuum has no list of values, and noise is added to every value",
-            hint="recode the column to whole numbers or days, or list its values",
-        )
     recode = schema.recoding(name)
     if recode is not None and domain.values is None:  # a recoded value is its own recoding
         found = recode.apply(found, kind, name)[0].cast(type_)
@@ -145,18 +142,11 @@ def _enumerated(domain: DeclaredDomain | None, kind: Kind, type_: pa.DataType, n
 
 
 def _listed(texts: Sequence[str], type_: pa.DataType, name: str) -> pa.Array:
-    try:
+    with contextlib.suppress(pa.ArrowException):
         found = pa.array(list(texts), pa.string()).cast(type_)
-    except pa.ArrowException:
-        raise PolicyError(
-            f"domain of {name!r}: not all listed values are {type_} values, as the column's are",
-            hint=f'types={{"{name}": "categorical"}} reads them as texts',
-        ) from None
-    if sorted(labels(found)) != sorted(texts):
-        raise PolicyError(
-            f"domain of {name!r}: a value is not listed as it is published", hint="3 is written 3, a day 2024-05-31"
-        )
-    return found
+        if sorted(labels(found)) == sorted(texts):
+            return found
+    raise PolicyError(f"domain of {name!r}: a value is not listed as it is published", hint="3 is written 3, a day 2024-05-31")
 
 
 def _require_few(number: int, name: str) -> None:

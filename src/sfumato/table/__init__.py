@@ -6,7 +6,7 @@ from sfumato.table.database import Database
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.frames import to_native
 from sfumato.table.hierarchy import Hierarchy
-from sfumato.table.people import People
+from sfumato.table.people_rule import People
 from sfumato.table.read import read_arrow
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table

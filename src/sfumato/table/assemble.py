@@ -15,18 +15,20 @@ from sfumato.arrays import Array, Integers, Unsigned, combine_codes, counted
 from sfumato.errors import InputError, PolicyError
 from sfumato.randomness import Randomness
 from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
+from sfumato.table.by_cell import in_declared_type, read_by_cell, refuse_outside
 from sfumato.table.cells import cell_column
 from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
 from sfumato.table.column import Column, Domain, Sensitive, code_type, combined
-from sfumato.table.fingerprint import hash_rows
+from sfumato.table.fingerprint import hash_people, hash_rows
+from sfumato.table.gather import Gathered, gather, stacked
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
 from sfumato.table.source import Memory, comparable, remembered
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class RawColumns:
     """What a fingerprint needs of the table as it came: coded columns before recoding, and hashes instead of identifiers."""
 
     columns: tuple[Column, ...]
@@ -34,19 +36,25 @@ class Source:
     rows: int
     kept: Array | None = None
     """Which of the source's rows the coded table has, None for all of them."""
+    person: Unsigned | None = None
+    """A hash of who each row is about, whatever the spelling; None where no column tells."""
+    times: Integers | None = None
+    """How many rows each person has, where a person has all of hers."""
 
-    def reordered(self, order: Array) -> Source:
+    def reordered(self, order: Array) -> RawColumns:
         """Return the source of the same coded table with its rows in this order; nothing is copied."""
         return replace(self, kept=order if self.kept is None else self.kept[order])
 
-    def take(self, rows: Array) -> Source:
+    def take(self, rows: Array) -> RawColumns:
         """Return the source of these rows of the coded table."""
         rows = rows if self.kept is None else self.kept[rows]
         columns = tuple(column.take(rows) for column in self.columns)
-        return Source(columns, None if self.identity is None else self.identity[rows], len(rows))
+        identity, person = (None if one is None else one[rows] for one in (self.identity, self.person))
+        times = None if self.times is None else self.times[rows]
+        return RawColumns(columns, identity, len(rows), person=person, times=times)
 
 
-def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Column, ...], Sensitive, Source, Schema]:
+def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Column, ...], Sensitive, RawColumns, Schema]:
     """Return published quasi columns, sensitive attribute and source of a table that has the schema's columns.
 
     And the schema with the edges of bins that follow from the table.
@@ -55,13 +63,14 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
     identity = _identity(data, schema, reading.known)
-    closed = [one.closed_attribute() for one in ([schema.only(name) for name in schema.sensitive] if schema.apart else [schema])]
+    every = [schema.only(name) for name in schema.sensitive] if schema.protects_each else [schema]
+    closed = [one.closed_attribute() for one in every]
     quasi, sensitive = (
-        [_coded(data, name, schema, reading, cells=closed[0] is not None and role == "sensitive") for name in names]
+        [coded_column(data, name, schema, reading, cells=closed[0] is not None and role == "sensitive") for name in names]
         for role, names in (("quasi", schema.quasi), ("sensitive", schema.sensitive))
     )
-    kept = _kept_rows([*quasi, *sensitive], schema, rows)
-    source = Source((*quasi, *sensitive), identity, rows, kept)
+    kept = kept_rows([*quasi, *sensitive], schema, rows)
+    source = RawColumns((*quasi, *sensitive), identity, rows, kept, person_of(data, schema, reading.known))
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
     schema = settled(schema, sensitive, [counted(column.codes, column.size) for column in sensitive])
@@ -71,7 +80,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
         check_domain(column, schema)
     if closed[0] is None:
         attribute = sensitive_of(values)
-    elif schema.apart:
+    elif schema.protects_each:
         attribute = joined([closed_of([one], own) for one, own in zip(sensitive, closed, strict=True) if own is not None])
     else:
         attribute = closed_of(sensitive, closed[0])
@@ -111,7 +120,7 @@ def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:
     return Sensitive(domain, codes.astype(code_type(len(used)))[inverse])
 
 
-def _coded(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells: bool) -> Column:
+def coded_column(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells: bool = False) -> Column:
     """Return a column as codes, or as the texts of its cells."""
     kind, show = schema.types.get(name), name in schema.quasi
 
@@ -119,27 +128,59 @@ def _coded(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells
         column = data.column(name)
         if cells:
             return cell_column(name, column, reading.decimal)
+        if schema.by_cell:
+            return read_by_cell(name, column, schema, reading.decimal)
         return code_column(name, column, kind=kind, show=show, reading=reading)
 
+    if schema.by_cell:  # what is remembered does not know the declaration
+        return made()
     return remembered(reading.known, ("coded", name, kind, cells, data.schema.field(name).type), made)
 
 
 def _identity(data: pa.Table, schema: Schema, known: Memory | None) -> Unsigned | None:
     """Return row hashes of the identifiers, after checking that nobody has several rows."""
-    if not schema.identifier:
+    hashes = identity_of(data, schema, schema.identifier, known)
+    if hashes is None:
         return None
-    columns = [(name, data.column(name)) for name in schema.identifier]
+    ordered = np.sort(hashes)
+    if not schema.people_rule.key and (ordered[1:] == ordered[:-1]).any():
+        require_one_row(data, schema)
+    return hashes
+
+
+def require_one_row(data: pa.Table, schema: Schema) -> None:
+    """Raise where identifiers say that somebody has several rows, and every row is to be a person."""
+    if schema.one_row_per_person and schema.identifier:
+        _refuse_repeated([data.column(name) for name in schema.identifier], schema)
+
+
+def identity_of(data: pa.Table, schema: Schema, among: Sequence[str], known: Memory | None = None) -> Unsigned | None:
+    """Return row hashes of the identifiers among these columns, None where there are none."""
+    names = [name for name in schema.identifier if name in among]
+    if not names:
+        return None
+    columns = [(name, data.column(name)) for name in names]
     try:
-        hashes = remembered(known, ("identity", *schema.identifier), lambda: hash_rows(columns, data.num_rows))
+        return remembered(known, ("identity", *names), lambda: hash_rows(columns, data.num_rows))
     except pa.ArrowException:
         raise InputError(
-            f"identifier {', '.join(map(repr, schema.identifier))}: expected text, numbers or dates",
+            f"identifier {', '.join(map(repr, names))}: expected text, numbers or dates",
             hint="convert the column to text, or drop it as other",
         ) from None
-    ordered = np.sort(hashes)
-    if schema.one_row_per_person and not schema.people_rule.key and (ordered[1:] == ordered[:-1]).any():
-        _refuse_repeated([column for _, column in columns], schema)
-    return hashes
+
+
+def person_of(data: pa.Table, schema: Schema, known: Memory | None = None) -> Unsigned | None:
+    """Return a hash of who each row is about, None where no column tells."""
+    if not schema.told_by:
+        return None
+    columns = {name: data.column(name) for name in schema.told_by}
+    try:
+        return remembered(known, ("person", *schema.told_by), lambda: hash_people(columns, data.num_rows))
+    except pa.ArrowException:
+        raise InputError(
+            f"{', '.join(map(repr, schema.told_by))}: what tells people apart is text, numbers or dates",
+            hint="convert the column to text",
+        ) from None
 
 
 def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None:
@@ -159,8 +200,8 @@ def refuse_repeated(several: int, rows: int, schema: Schema) -> None:
     raise InputError(
         f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
         f"({rows:,} rows together), and a bound per row is no bound per person",
-        hint='people={"key": "COLUMN", "keep": "first by COLUMN"} keeps one row of each person; or one_row_per_person=False, '
-        "knowing that the claims then speak of rows",
+        hint='people={"key": "COLUMN", "keep": "all"} publishes a person with all her rows, "first by COLUMN" with one of them; '
+        "or one_row_per_person=False, knowing that the claims then speak of rows",
     )
 
 
@@ -173,7 +214,7 @@ def refuse_missing(column: str, many: int, rows: int) -> NoReturn:
     )
 
 
-def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers | None:
+def kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers | None:
     """Return the rows that stay under the missing-value rules, None when all do."""
     drop = np.zeros(rows, bool)
     for column in columns:
@@ -194,12 +235,13 @@ def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers
 
 
 def recoded(column: Column, schema: Schema) -> Column:
-    """Return a quasi column as the schema recodes it."""
+    """Return a column as the schema recodes it."""
     recode = schema.recoding(column.name)
-    if recode is None:
-        return column
-    values, kind = recode.apply(column.values, column.kind, column.name)
-    return build(column.name, kind, values, column.codes)
+    if recode is not None:
+        values, kind = recode.apply(column.values, column.kind, column.name)
+        column = build(column.name, kind, values, column.codes)
+    binned = column.name in schema.bins  # of these what is declared are the bins, not their numbers
+    return in_declared_type(column, schema) if schema.by_cell and not binned else column
 
 
 def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) -> Schema:
@@ -217,11 +259,12 @@ def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) 
 
 
 def few_values(column: Column, schema: Schema) -> Column:
-    """Return a sensitive column with the values that bounds speak of: bins where the policy has them."""
+    """Return a sensitive column with the values that bounds speak of: bins or coarser categories where the policy has them."""
+    column = recoded(column, schema)
     bins = schema.bins_of(column.name)
     if bins is not None:
         return _binned(column, bins)
-    if column.kind == "numeric" and len(column.values) > MOST_UNBINNED:
+    if column.kind == "numeric" and len(column.values) > MOST_UNBINNED and not schema.by_cell:
         raise InputError(
             f"sensitive column {column.name!r}: {len(column.values):,} different numbers; a bound on each would say little",
             hint=f'bins={{{quoted_name(column.name)}: [edge, edge, …]}}; or types={{{quoted_name(column.name)}: "categorical"}}',
@@ -268,11 +311,7 @@ def check_domain(column: Column, schema: Schema) -> None:
         return
     outside = domain.outside(column.values, column.kind, column.name)
     if outside.any():
-        raise InputError(
-            f"column {column.name!r}: {rows_with(column.codes, outside):,} of {len(column):,} values lie outside the declared "
-            f"domain ({int(outside.sum()):,} different ones)",
-            hint="extend the domain (it speaks of recoded values), or recode the column into it",
-        )
+        refuse_outside(column, outside)
 
 
 @dataclass
@@ -283,44 +322,67 @@ class Rows:
     random: Randomness | int | bytes | None = None
     choice: Choice | None = field(default=None, init=False)
     suspects: tuple[PersonKey, ...] = field(default=(), init=False)
+    gathered: Gathered | None = field(default=None, init=False)
 
     @property
     def used(self) -> list[str]:
         """The columns that a table keeps something of."""
-        return [*self.schema.identifier, *self.schema.quasi, *self.schema.sensitive]
+        return self.schema.used
+
+    @property
+    def named(self) -> list[str]:
+        """The same as `pick` returns them: a secret may be several columns of the table."""
+        return self.schema.used if not self.schema.bundled else [*self.schema.beside_secrets, *self.schema.sensitive]
 
     @property
     def beside(self) -> list[str]:
         """The further columns that are looked at: what the rule of people names, and where a key of people could hide."""
-        rule = self.schema.people_rule
-        names = [*rule.key, *([] if rule.by is None else [rule.by]), *(self.schema.other if self.in_doubt else ())]
+        names = [*self.schema.people_rule.looked_at, *(self.schema.other if self.in_doubt else ())]
         return [name for name in dict.fromkeys(names) if name not in self.used]
 
     @property
     def in_doubt(self) -> bool:
-        """True unless the policy says what a row is."""
-        return self.schema.one_row_per_person and self.schema.people_rule.rows is None
+        """True unless the policy says what a row is, or no value may decide whether there is a release."""
+        return self.schema.one_row_per_person and self.schema.people_rule.rows is None and not self.schema.by_cell
 
     @property
     def chose(self) -> bool:
         """Whether rows were left out, because somebody had several."""
-        return self.choice is not None and self.choice.people < self.choice.rows
+        return self.gathered is not None or (self.choice is not None and self.choice.people < self.choice.rows)
 
     def pick(self, data: pa.Table) -> pa.Table:
-        """Return the used columns of the rows that are kept; of the others not even a value is left."""
-        rule = self.schema.people_rule
+        """Return the used columns of the rows that are kept; of the others not even a value is left.
+
+        Where a person may have several values of a secret, the columns of each secret are stacked, and `gathered` says whose
+        each entry is.
+        """
+        rule, schema = self.schema.people_rule, self.schema
+        for name in rule.looked_at:
+            if name not in data.column_names or not comparable(data.schema.field(name).type):
+                raise InputError(f"column {name!r}: its values cannot be compared", hint="make them numbers, text or dates")
+        if schema.bundled:
+            shown = [name for name in schema.quasi if name in data.column_names]
+            data, self.gathered, choice = gather(data, rule, shown, schema.secrets, self.random)
+            self.choice = choice if rule.key or rule.unit is not None else None
+            every_row = rule.unit is not None and not rule.several  # then a row is a member, and may be a visit of one
+            self.suspect(data if every_row else data.take(pa.array(self.gathered.first)))
+            by_cell = schema.closed is not None
+            return stacked(data, self.gathered, schema.beside_secrets, schema.secrets, by_cell=by_cell)
         if rule.key:
-            for name in (*rule.key, *(() if rule.by is None else (rule.by,))):
-                if name not in data.column_names or not comparable(data.schema.field(name).type):
-                    raise InputError(f"column {name!r}: its values cannot be compared", hint="make them numbers, text or dates")
             kept, self.choice = choose(data, rule, [*self.schema.quasi, *self.schema.sensitive], self.random)
             if len(kept) < data.num_rows:
                 places = pa.array(kept)
                 data = pa.table({name: _without_unused(data.column(name).take(places)) for name in data.column_names})
-        if self.in_doubt:
-            looked = [field.name for field in data.schema if field.name not in self.schema.sensitive and comparable(field.type)]
-            self.suspects = tuple(person_keys({name: data.column(name) for name in looked}, known=rule.key))
+        self.suspect(data)
         return data.select(self.used)
+
+    def suspect(self, data: pa.Table) -> None:
+        """Look for further keys of people, in no sensitive column."""
+        if self.in_doubt:
+            role = self.schema.role
+            looked = [field.name for field in data.schema if role(field.name) != "sensitive" and comparable(field.type)]
+            keys = self.schema.people_rule.key
+            self.suspects = tuple(person_keys({name: data.column(name) for name in looked}, known=keys))
 
 
 def _without_unused(column: pa.ChunkedArray) -> pa.ChunkedArray:

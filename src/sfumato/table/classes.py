@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import FITS, Integers, Part, combine_codes
+from sfumato.arrays import FITS, Integers, KeyColumn, combine_codes
 from sfumato.table.column import Column
 
 _DENSE = 4
@@ -28,7 +28,10 @@ class Classes:
     @classmethod
     def of(cls, columns: Sequence[Column]) -> Classes:
         """Return the classes of coded columns."""
-        whole, size = combine_codes([(column.codes, column.size) for column in columns]), math.prod(one.size for one in columns)
+        whole, size = (
+            combine_codes([(column.codes, column.size) for column in columns]),
+            math.prod(column.size for column in columns),
+        )
         if size >= FITS:
             _, first, sizes = np.unique(whole, return_index=True, return_counts=True)
             return cls(tuple(column.codes[first].astype(np.int64) for column in columns), sizes)
@@ -50,11 +53,11 @@ def counted(numbers: Integers, size: int) -> tuple[Integers, Integers]:
     if size > _DENSE * len(numbers):
         return np.unique(numbers, return_counts=True)
     times = np.bincount(numbers)
-    found = np.flatnonzero(times)
-    return found, times[found]
+    codes = np.flatnonzero(times)
+    return codes, times[codes]
 
 
-def alone(parts: Sequence[Part], sizes: Integers | None = None) -> int:
+def alone(parts: Sequence[KeyColumn], sizes: Integers | None = None) -> int:
     """Return how many people are the only one with their combination of codes; `sizes` where a row stands for several people."""
     whole = combine_codes(parts) if parts else np.zeros(0 if sizes is None else len(sizes), np.int64)
     size = math.prod(many for _, many in parts)

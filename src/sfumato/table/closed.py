@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,12 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
-from sfumato.table.bins import Bins
+from sfumato.table.bins import Bins, EqualPeople
 from sfumato.table.cells import NOTHING_KNOWN, cell_text, date_in, number_in
 from sfumato.table.column import MISSING, SEPARATOR, Column, Domain, Kind
+
+if TYPE_CHECKING:
+    from sfumato.table.schema import Schema
 
 _LARGEST = 1e15  # up to here a whole number survives as a float, and is written without an exponent
 _KINDS: dict[pa.DataType, Kind] = {
@@ -56,14 +59,14 @@ class ClosedColumns:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of them in JSON types."""
-        return {name: one.to_dict() for name, one in self.columns}
+        return {name: closed.to_dict() for name, closed in self.columns}
 
 
 def closed(spec: Closed | ClosedColumns | Mapping[str, Any]) -> Closed | ClosedColumns:
     """Return what `{"values": …, "otherwise": …}` describes; the order of the values means nothing. Or that of each column."""
     if isinstance(spec, (Closed, ClosedColumns)):
         return spec
-    if isinstance(spec, Mapping) and spec and all(isinstance(one, (Mapping, Closed)) for one in spec.values()):
+    if isinstance(spec, Mapping) and spec and all(isinstance(rule, (Mapping, Closed)) for rule in spec.values()):
         return ClosedColumns(tuple((name, closed(spec[name])) for name in sorted(spec)))  # type: ignore[misc]
     if not isinstance(spec, Mapping) or set(spec) != {"values", "otherwise"}:
         raise PolicyError("closed: expected the values and otherwise", hint='{ values = ["flu", "other"], otherwise = "other" }')
@@ -123,7 +126,9 @@ class ClosedAttribute:
     def codes(self, columns: Sequence[Column]) -> Integers:
         """Return the code in `domain` of each row of columns of cell texts, row by row: give each combination once."""
         otherwise = self.domain.labels.index(self.spec.otherwise)
-        cells = [[texts[code] for code in column.codes] for texts, column in ((self._shown(one), one) for one in columns)]
+        cells = [
+            [texts[code] for code in column.codes] for texts, column in ((self._shown(column), column) for column in columns)
+        ]
         return np.array([self.places.get(row, otherwise) for row in zip(*cells, strict=True)], dtype=np.int64)
 
     def _shown(self, column: Column) -> list[str | None]:
@@ -172,6 +177,39 @@ class ClosedAttribute:
                 hint=f'remove it from types; or let whoever has another value be "{MISSING}"',
             )
         return pa.string()
+
+
+def check_closed(schema: Schema) -> None:
+    """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
+    if isinstance(schema.closed, ClosedColumns) != schema.protects_each or (
+        isinstance(schema.closed, ClosedColumns) and {name for name, _ in schema.closed.columns} != {*schema.sensitive}
+    ):
+        raise PolicyError(
+            "closed: where each of several sensitive columns is protected by itself, each has declared values, only there",
+            hint='shares = { illness = { flu = "0.4", … }, income = { … } }, otherwise = { illness = "other", income = "…" }',
+        )
+    for name in schema.sensitive:
+        rule = schema.missing.get(name, "value")
+        if rule != "value":
+            raise PolicyError(
+                f"missing: {name!r} is {rule!r}, but with declared values whoever has none falls into a declared one: to "
+                "refuse or leave out somebody for a sensitive value would tell it",
+                hint=f"remove {name!r} from missing",
+            )
+        if isinstance(schema.bins.get(name), EqualPeople):
+            raise PolicyError(
+                f"bins: the edges of {name!r} would follow from the table, and with declared values nothing may",
+                hint="give edges, or a width",
+            )
+        if name in schema.domains:
+            raise PolicyError(
+                f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
+                hint=f"remove {name!r} from domains",
+            )
+    for own in [schema.only(name) for name in schema.sensitive] if schema.protects_each else [schema]:
+        attribute = own.closed_attribute()
+        assert attribute is not None
+        attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
 
 
 def _number(text: str) -> float | None:

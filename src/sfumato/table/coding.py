@@ -238,15 +238,15 @@ def _refuse(name: str, values: pa.Array, codes: Array, bad: Flags, kind: Kind, *
 
 def pattern(text: str) -> str:
     """Return how a value looks without what it says: letters as X and x, digits as 9, "Mr. 7" as "Xx. 9"."""
-    shape = "".join(_shape(one) for one in text[: _LONGEST + 1])
+    shape = "".join(_shape(letter) for letter in text[: _LONGEST + 1])
     return shape if len(shape) <= _LONGEST else shape[:_LONGEST] + "…"
 
 
-def _shape(one: str) -> str:
+def _shape(letter: str) -> str:
     """Return a character's kind. Only the signs that every keyboard has stand for themselves: any other may be a word."""
-    if one.isnumeric():
+    if letter.isnumeric():
         return "9"
-    return "X" if one.isupper() else one if one.isascii() and not one.isalpha() else "x"
+    return "X" if letter.isupper() else letter if letter.isascii() and not letter.isalpha() else "x"
 
 
 _AT_ONCE = 1 << 20
@@ -291,8 +291,8 @@ def ascending(key: Array, *, used_up: bool = False) -> Array:
         deal(key, 1 << width, places)
         return places
     before = np.arange(len(key), dtype=places.dtype)
-    for one in range(passes):
-        deal_digit(key, one * width, 1 << width, before, places)
+    for turn in range(passes):
+        deal_digit(key, turn * width, 1 << width, before, places)
         before, places = places, before
     return before
 

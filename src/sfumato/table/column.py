@@ -125,6 +125,16 @@ class Domain:
         """Each value as text, the parts of a compound value joined by " / "."""
         return tuple(SEPARATOR.join(parts) for parts in zip(*map(labels, self.table.columns), strict=True))
 
+    @property
+    def secrets(self) -> tuple[Domain, ...]:
+        """The values of each secret by itself: these, of one secret, which may be a combination of columns."""
+        return (self,)
+
+    @property
+    def first(self) -> Integers:
+        """Where the values of each secret begin, and how many values there are: those of one begin at 0."""
+        return np.array([0, len(self)])
+
     def part(self, name: str) -> tuple[Domain, Codes]:
         """Return the values of one of the columns, sorted, and which of them each value here has."""
         encoded = self.table.column(name).combine_chunks().dictionary_encode("encode")
@@ -145,6 +155,40 @@ class Domain:
 
 
 @dataclass(frozen=True, eq=False)
+class Events:
+    """The values of several secrets in one list: those of the first, then those of the second."""
+
+    secrets: tuple[Domain, ...]
+
+    def __len__(self) -> int:
+        return int(self.first[-1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sensitive columns, one a secret."""
+        return tuple(name for secret in self.secrets for name in secret.names)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kind of each."""
+        return tuple(kind for one in self.secrets for kind in one.kinds)
+
+    def parts(self) -> dict[str, dict[str, str]]:
+        """Return nothing: these are values side by side, and no combinations."""
+        return {}
+
+    @cached_property
+    def first(self) -> Integers:
+        """Where the values of each secret begin, and how many values there are."""
+        return np.concatenate(([0], np.cumsum([len(secret) for secret in self.secrets]))).astype(np.int64)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Each value as text, after the name of its secret."""
+        return tuple(f"{name}: {label}" for name, secret in zip(self.names, self.secrets, strict=True) for label in secret.labels)
+
+
+@dataclass(frozen=True, eq=False)
 class Sensitive:
     """The sensitive attribute of a table: its domain and one code per row."""
 
@@ -161,7 +205,17 @@ class Sensitive:
         """Number of people with each value."""
         return counted(self.codes, len(self.domain))
 
-    def apart(self) -> tuple[Sensitive, ...]:
+    def at(self, rows: Array) -> Sensitive:
+        """Return the attribute of these rows, among the same values."""
+        return Sensitive(self.domain, taken(self.codes, rows))
+
+    def only_used(self) -> Sensitive:
+        """Return the same without the values that nobody has."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        domain = Domain(self.domain.table.take(pa.array(used)), self.domain.kinds)
+        return Sensitive(domain, codes.astype(code_type(len(used))))
+
+    def each(self) -> tuple[Sensitive, ...]:
         """Return the attribute of each sensitive column by itself, in the order of the columns."""
         if len(self.domain.names) == 1:
             return (self,)

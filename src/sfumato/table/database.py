@@ -1,23 +1,28 @@
-"""Tables and queries of a database: PostgreSQL and SQLite by ADBC, DuckDB by its own library. Nothing is written to it."""
+"""Tables and queries of a database: PostgreSQL, SQLite and DuckDB. One SELECT is read, and nothing else is done.
+
+A query of DuckDB may name other files of this machine (a view of Parquet files does), but nothing is fetched from elsewhere.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 
 from sfumato.errors import InputError
+from sfumato.table import postgresql, sqlite
 from sfumato.table.extras import extra
+from sfumato.table.schema import check_unique
 from sfumato.table.source import refusal
 
 _SCHEMES = ("postgresql", "postgres", "sqlite", "duckdb")
+_HELD = ("another program holds the database", "close it there, or make a copy")
 _STATES = (
     ("28", "the database refused the user or the password", "check both; ~/.pgpass keeps a password out of commands"),
     ("3D", "there is no such database on the server", "check the end of the URL"),
@@ -25,11 +30,15 @@ _STATES = (
     ("42P01", "the query names a table that is not there", "check --sql"),
     ("42703", "the query names a column that is not there", "check --sql"),
     ("42501", "the user may not read what the query asks for", "ask for access"),
-    ("42", "the database does not understand the query", "check --sql"),
+    ("42", "the database does not understand the query", "give one SELECT"),
+    ("0A", sqlite.ONE_SELECT, '--sql "SELECT … FROM …"'),
     ("22", "a value cannot be turned into what the query asks for", "check the casts of --sql"),
     ("25006", "the query would write, and a table is only read", "give a SELECT"),
+    ("55P03", *_HELD),
     ("57014", "the database stopped the query", "try again, or ask for less"),
-)  # fmt: skip
+    ("XX", "the database is damaged", "ask who runs it"),
+)
+_MEANT = {start: (what, hint) for start, what, hint in _STATES}
 
 
 @dataclass(frozen=True)
@@ -51,9 +60,10 @@ class Database(os.PathLike[str]):
     def __fspath__(self) -> str:
         return self.name
 
-    def read(self) -> pa.Table:
-        """Return the result of the query, asked for once."""
-        return self._table
+    def read(self, alone: Sequence[str] = ()) -> pa.Table:
+        """Return the result of the query, asked for once; nothing in these columns, read cell by cell, is of a wrong type."""
+        answer = self._answer
+        return answer.table(alone) if isinstance(answer, sqlite.RowBatches) else answer
 
     @cached_property
     def _kind(self) -> str:
@@ -81,15 +91,19 @@ class Database(os.PathLike[str]):
         return place
 
     @cached_property
-    def _table(self) -> pa.Table:
+    def _answer(self) -> pa.Table | sqlite.RowBatches:
         try:
-            table = _QUERIES[self._kind](self)
+            answer = _QUERIES[self._kind](self)
         except (InputError, KeyboardInterrupt, MemoryError):
             raise
         except Exception as problem:
             # Not with the driver's text, which may hold the password, the query or a cell.
             raise self._explained(problem) from None
-        return pa.table({name: _without_views(column) for name, column in zip(table.column_names, table.columns, strict=True)})
+        names = answer.names if isinstance(answer, sqlite.RowBatches) else answer.column_names
+        check_unique(names, self.name)
+        if isinstance(answer, sqlite.RowBatches):
+            return answer
+        return pa.table([_without_views(column) for column in answer.columns], names=names)
 
     def _explained(self, problem: Exception) -> InputError:
         state = str(getattr(problem, "sqlstate", None) or "")
@@ -98,57 +112,55 @@ class Database(os.PathLike[str]):
             if state.startswith(start):
                 return InputError(what, hint=hint)
         for sign, what, hint in (*(_SERVER_SIGNS if self._kind == "postgresql" else ()), *_SIGNS):
-            if sign in words:
+            if re.search(sign, words):
                 return InputError(what, hint=hint)
         return InputError("the database could not answer the query", hint="try the query in the database's own shell")
 
 
 _SERVER_SIGNS = (
-    ("password", *_STATES[0][1:]),
-    ("authentication", *_STATES[0][1:]),
-    ("does not exist", *_STATES[1][1:]),
-    ("connect", *_STATES[2][1:]),
+    ("password", *_MEANT["28"]),
+    ("authentication", *_MEANT["28"]),
+    ("does not exist", *_MEANT["3D"]),
+    ("connect", *_MEANT["08"]),
 )
 _SIGNS = (
-    ("no such table", *_STATES[3][1:]),
-    ("catalog", *_STATES[3][1:]),
-    ("no such column", *_STATES[4][1:]),
-    ("binder", *_STATES[4][1:]),
-    ("readonly", *_STATES[8][1:]),
-    ("read-only", *_STATES[8][1:]),
-    ("syntax", *_STATES[6][1:]),
-    ("parser", *_STATES[6][1:]),
-    ("not a database", "the file is no database of that kind", "check --from"),
-    ("not a valid", "the file is no database of that kind", "check --from"),
-    ("lock", "another program holds the database", "close it there, or make a copy"),
-)
+    (r"could not set lock|conflicting lock|database (table )?is locked|different configuration", *_HELD),
+    (r"corrupt|checksum|malformed|could not read enough bytes|serialization error|internal error",
+     "the file of the database is damaged", "restore it from a copy"),
+    (r"not a database|not a valid", "the file is no database of that kind", "check --from"),
+    (r"no such table|catalog error", *_MEANT["42P01"]),
+    (r"no such column|binder error.*column", *_MEANT["42703"]),
+    (r"readonly|read-only", *_MEANT["25006"]),
+    (r"conversion error|out of range error", *_MEANT["22"]),
+    (r"syntax|parser error|binder error", *_MEANT["42"]),
+    (r"no space left|could not write", "there is no room on the disk for what the query needs", "make room, or ask for less"),
+)  # fmt: skip
 
 
 def _postgresql(source: Database) -> pa.Table:
-    driver = extra("adbc_driver_postgresql.dbapi")
-    with driver.connect(source.url) as connection, connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION READ ONLY")
-        cursor.execute(source.sql)
-        return cursor.fetch_arrow_table()
+    return postgresql.ask(source.url, source.sql, source.name)
 
 
-def _sqlite(source: Database) -> pa.Table:
-    driver = extra("adbc_driver_sqlite.dbapi")
-    with driver.connect(f"file:{quote(source._file)}?mode=ro") as connection, connection.cursor() as cursor:
-        cursor.execute(source.sql)
-        return cursor.fetch_arrow_table()
+def _sqlite(source: Database) -> sqlite.RowBatches:
+    return sqlite.ask(source._file, source.sql)
 
 
 def _duckdb(source: Database) -> pa.Table:
     duckdb = extra("duckdb")
-    with duckdb.connect(source._file, read_only=True) as connection:
-        found = connection.sql(source.sql)
-        if found is None:
-            raise InputError("the query gives no table", hint="give a SELECT")
-        return found.to_arrow_table()
+    offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    # By its whole path: DuckDB takes "md:x" and the like for places elsewhere.
+    with duckdb.connect(str(Path(source._file).absolute()), read_only=True, config=offline) as connection:
+        statements = connection.extract_statements(source.sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise InputError(sqlite.ONE_SELECT, hint='--sql "SELECT … FROM …"')
+        return connection.sql(source.sql).to_arrow_table()
 
 
-_QUERIES: dict[str, Callable[[Database], pa.Table]] = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
+_QUERIES: dict[str, Callable[[Database], pa.Table | sqlite.RowBatches]] = {
+    "postgresql": _postgresql,
+    "sqlite": _sqlite,
+    "duckdb": _duckdb,
+}
 
 
 def _without_views(column: Any) -> Any:

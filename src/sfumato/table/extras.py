@@ -11,7 +11,6 @@ _EXTRAS = {
     "python_calamine": ("workbooks (Excel, OpenDocument)", "excel"),
     "pyreadstat": ("files of Stata, SPSS and SAS", "stats"),
     "adbc_driver_postgresql.dbapi": ("PostgreSQL", "database"),
-    "adbc_driver_sqlite.dbapi": ("SQLite", "database"),
     "duckdb": ("DuckDB", "duckdb"),
     "pyspark.sql.functions": ("Spark DataFrames", "spark"),
 }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from sfumato.arrays import Integers, Unsigned
 from sfumato.table.coding import texts
@@ -26,6 +27,8 @@ _BASE = 0x9E3779B97F4A7C15 | 1
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _ABSENT = np.uint64(0xD6E8FEB86659FD93)
 _ROWS_AT_ONCE = 1 << 16
+_BETWEEN = " \t-./_"
+"""Signs that one spelling of an identifier has and another does without."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Fingerprint:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
         """Return the fingerprint that `to_dict` wrote."""
-        sketch, identities = (tuple(int(one, 16) for one in some) for some in (data["sketch"], data.get("identities", ())))
+        sketch, identities = (tuple(int(text, 16) for text in some) for some in (data["sketch"], data.get("identities", ())))
         return cls(str(data["digest"]), int(data["rows"]), sketch, dict(data.get("columns", {})), identities)
 
 
@@ -81,6 +84,14 @@ def _in_both(mine: Iterable[int], theirs: Iterable[int]) -> float:
     one, other = set(mine), set(theirs)
     smallest = sorted(one | other)[:SKETCH]
     return sum(value in one and value in other for value in smallest) / len(smallest)
+
+
+def quasi_hashes(columns: Sequence[Column], rows: int) -> Unsigned:
+    """Return one hash per row of these columns alone, without identifiers."""
+    total = np.zeros(rows, np.uint64)
+    for column in columns:
+        total += value_hashes(column)[column.codes]
+    return total
 
 
 def fingerprint(columns: Sequence[Column], rows: int, *, identity: Unsigned | None = None) -> Fingerprint:
@@ -124,6 +135,44 @@ def hash_rows(columns: Iterable[tuple[str, pa.ChunkedArray]], rows: int) -> Unsi
         parts = [hash_texts(pc.cast(chunk, pa.string())) for chunk in data.chunks]
         total += _named(np.concatenate(parts) if parts else np.empty(0, np.uint64), name)
     return total
+
+
+def hash_people(columns: Mapping[str, pa.ChunkedArray], rows: int) -> Unsigned:
+    """Return one hash per row of who it is about, whatever the columns are called and however their cells are spelled.
+
+    Case, blanks, signs between letters and digits, and zeros in front make no difference, nor do numbers that came as floats.
+    """
+    total = np.zeros(rows, np.uint64)
+    for name in sorted(columns, key=str.casefold):
+        parts = [hash_texts(_plain_spelling(chunk)) for chunk in columns[name].chunks]
+        total = mix(total * np.uint64(_BASE) + (np.concatenate(parts) if parts else np.empty(0, np.uint64)))
+    return total
+
+
+def _plain_spelling(cells: pa.Array) -> pa.Array:
+    if pt.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    text = pc.utf8_lower(pc.cast(_whole(cells), pa.string()))
+    text = pc.replace_substring_regex(text, r"^(\s*[+-]?[0-9]+)\.0+\s*$", r"\1")
+    for sign in _BETWEEN:
+        text = pc.replace_substring(text, sign, "")
+    return pc.utf8_ltrim(text, "0")
+
+
+def _whole(cells: pa.Array) -> pa.Array:
+    """Return floats that are all whole as whole numbers, which are written without an exponent."""
+    if not pt.is_floating(cells.type):
+        return cells
+    try:
+        return pc.cast(cells, pa.int64())
+    except pa.ArrowInvalid:
+        return cells
+
+
+def nobody(columns: int) -> Unsigned:
+    """Return the hash of whoever has a missing value in each of so many columns that tell people apart, as an array of one."""
+    absent = pa.chunked_array([pa.array([None], pa.string())])
+    return hash_people({str(k): absent for k in range(columns)}, 1)
 
 
 def hash_texts(text: pa.Array) -> Unsigned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import narwhals as nw
@@ -28,8 +29,7 @@ def from_native(frame: Any, rows: Rows) -> tuple[pa.Table, Native]:
         return rows.pick(require_sound(frame.select([*rows.used, *beside]), WHERE)), "pyarrow"
     wrapped, native = _wrap(frame, schema)
     schema.check_columns(wrapped.columns, WHERE)
-    alone = schema.sensitive if schema.closed else ()
-    columns = {name: (_cells if name in alone else _column)(wrapped, name) for name in rows.used}
+    columns = {name: (_cells if name in schema.read_by_cell else _column)(wrapped, name) for name in rows.used}
     for name in rows.beside:
         with contextlib.suppress(InputError):  # nothing of it is published
             columns[name] = _column(wrapped, name)
@@ -38,22 +38,25 @@ def from_native(frame: Any, rows: Rows) -> tuple[pa.Table, Native]:
 
 
 def column_names(frame: Any) -> list[str]:
-    """Return the names of a frame's columns."""
+    """Return the names of a frame's columns; a lazy one is asked for its schema."""
     if isinstance(frame, pa.Table):
         return list(frame.column_names)
+    if hasattr(frame, "collect_schema"):
+        return list(frame.collect_schema().names())
     return [str(name) for name in getattr(frame, "columns", ())]
 
 
-def as_arrow(frame: Any) -> pa.Table:
-    """Return a whole frame as an Arrow table."""
+def as_arrow(frame: Any, alone: Sequence[str] = ()) -> pa.Table:
+    """Return a whole frame as an Arrow table; columns in `alone` may hold cells of any types, which are read one by one."""
     if isinstance(frame, pa.Table):
         return frame
     try:
-        return nw.from_native(frame, eager_only=True).to_arrow()
+        wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
         raise InputError(
             f"{WHERE}: got a {type(frame).__name__}", hint="give a pandas, polars or pyarrow table, or the path of a file"
         ) from None
+    return pa.table({name: (_cells if name in alone else _column)(wrapped, name) for name in wrapped.columns})
 
 
 def to_native(table: pa.Table, kind: Native) -> Any:

@@ -39,7 +39,7 @@ class Gap:
 
 def missing_suspects(table: pa.Table) -> list[Gap]:
     """Return the values that probably stand for missing ones, in the order of the columns; `[input] null` settles them."""
-    found: list[Gap] = []
+    gaps: list[Gap] = []
     for name in table.column_names:
         values, codes = split(table[name])
         counts = np.bincount(codes, minlength=len(values))
@@ -50,8 +50,8 @@ def missing_suspects(table: pa.Table) -> list[Gap]:
         else:
             suspects = _far_codes(values) if numbers else []
         if len(suspects) < len(values):
-            found += [Gap(name, as_text(values[place].as_py()), int(counts[place])) for place in suspects if counts[place]]
-    return found
+            gaps += [Gap(name, as_text(values[place].as_py()), int(counts[place])) for place in suspects if counts[place]]
+    return gaps
 
 
 def _far_codes(values: pa.Array) -> list[int]:

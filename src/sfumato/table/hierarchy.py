@@ -43,7 +43,9 @@ class Hierarchy(Regroup):
         except UnicodeDecodeError:
             raise PolicyError(f"hierarchy: {where}: not UTF-8 text", hint="save it as UTF-8") from None
         except TooLongError:
-            raise PolicyError(f"hierarchy: {where}: it has more than {LONGEST:,} bytes", hint="is it the table?") from None
+            raise PolicyError(
+                f"hierarchy: {where}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?"
+            ) from None
         except OSError as error:
             raise PolicyError(f"hierarchy: {where}: cannot be read: {error.strerror or 'the disk refused'}") from None
         return cls.parse(text, level=level, other=other, where=where)

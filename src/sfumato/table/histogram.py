@@ -50,5 +50,5 @@ class Histogram:
 
 def histograms(table: Table) -> dict[str, Histogram]:
     """Return how many people have each value of the columns that are published, as they are published."""
-    quasi = {one.name: Histogram.of_column(one) for one in table.quasi}
-    return quasi | {one.domain.names[0]: Histogram.of_secret(one) for one in table.sensitive.apart()}
+    quasi = {column.name: Histogram.of_column(column) for column in table.quasi}
+    return quasi | {secret.domain.names[0]: Histogram.of_secret(secret) for secret in table.sensitive.each()}

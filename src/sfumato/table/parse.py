@@ -54,7 +54,7 @@ def parse_dates(text: pa.Array) -> Parsed:
     31.12.2024 and 31-12-2024, and 31/12/2024 or 12/31/2024 when only one of the two readings fits the whole column.
     """
     text = pc.utf8_trim_whitespace(text)
-    days = np.full(len(text), np.datetime64("NaT"), dtype="datetime64[D]")
+    days = np.full(len(text), np.datetime64("NaT", "D"))
     for pattern in (_ISO, _YEAR_FIRST, _DAY_FIRST):
         days = np.where(np.isnat(days), _days(text, pattern), days)
     day_first, month_first = _days(text, _SLASH_DAY_FIRST), _days(text, _SLASH_MONTH_FIRST)
@@ -70,7 +70,7 @@ def parse_dates(text: pa.Array) -> Parsed:
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class ColumnGuess:
     """What a column of text probably is. `mixed` names the kind that at least half of the values have, but not all of them."""
 
     kind: Kind
@@ -79,36 +79,36 @@ class Guess:
     bad: Flags | None = None
 
 
-def guess(text: pa.Array, decimal: str = ".") -> Guess:
+def guess(text: pa.Array, decimal: str = ".") -> ColumnGuess:
     """Return the kind of a column of text: numeric or date if every value is one, else categorical.
 
     Digits with a leading zero, or more of them than a 64-bit integer holds, are names and not numbers (postcodes, account
     numbers). Guessed dates are ISO dates, and 31.12.2024 when all values are such days; other dates must be declared.
     """
     if len(text) == 0:
-        return Guess("categorical", text)
+        return ColumnGuess("categorical", text)
     trimmed = _plain_number(text, decimal)
     numeric = _matches(trimmed, _NUMBER)
     named = bool(_matches(trimmed, _LEADING_ZERO).any() or _matches(trimmed, _TOO_LONG).any())
     if numeric.all():
         parsed = None if named else parse_numbers(text, decimal)
         if parsed is None or parsed.bad.any():
-            return Guess("categorical", text)
-        return Guess("numeric", parsed.values)
+            return ColumnGuess("categorical", text)
+        return ColumnGuess("numeric", parsed.values)
     if numeric.mean() >= 0.5 and not named:
-        return Guess("categorical", text, "numeric", ~numeric)
+        return ColumnGuess("categorical", text, "numeric", ~numeric)
     trimmed = pc.utf8_trim_whitespace(text)
     if _matches(trimmed, _DOTTED).all():
         days = parse_dates(text)
-        return Guess("categorical", text) if days.bad.any() else Guess("date", days.values)
+        return ColumnGuess("categorical", text) if days.bad.any() else ColumnGuess("date", days.values)
     dated = _matches(trimmed, _ISO) | _matches(trimmed, _TIME)
     if dated.mean() < 0.5:
-        return Guess("categorical", text)
+        return ColumnGuess("categorical", text)
     parsed = parse_dates(text)
     bad = parsed.bad | ~dated
     if bad.any():
-        return Guess("categorical", text, "date", bad)
-    return Guess("date", parsed.values)
+        return ColumnGuess("categorical", text, "date", bad)
+    return ColumnGuess("date", parsed.values)
 
 
 def _plain_number(text: pa.Array, decimal: str) -> pa.Array:

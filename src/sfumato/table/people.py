@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -22,76 +22,19 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from sfumato.arrays import Array, Integers, counted
-from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.errors import InputError
 from sfumato.exact import percent
 from sfumato.randomness import Randomness, SecureRandomness, randomness
 from sfumato.table.coding import canonical, kind_of, split
 from sfumato.table.column import Column
 from sfumato.table.parse import guess, parse_dates
+from sfumato.table.people_rule import People
 
 if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 CHOOSING = 2
 """The stream of coins that chooses among rows of one person; a method has others."""
-
-_KEEP = re.compile(r"\s*(first|last)\s+by\s+(.*\S)\s*", re.DOTALL)
-_KEYS = ("key", "keep", "rows")
-
-
-@dataclass(frozen=True, kw_only=True)
-class People:
-    """What the policy says of people: the columns that tell them apart (`key`), and which of somebody's rows is kept.
-
-    `keep` is "first by COLUMN", "last by COLUMN", or "error": several rows are refused. `rows = "people"` states that every row
-    is a person, whatever looks like a key of people.
-    """
-
-    key: Sequence[str] | str = ()
-    keep: str = "error"
-    rows: Literal["people"] | None = None
-
-    def __post_init__(self) -> None:
-        key = (self.key,) if isinstance(self.key, str) else self.key
-        if not isinstance(key, Sequence) or not all(isinstance(name, str) and name for name in key) or len(set(key)) < len(key):
-            raise PolicyError(
-                f"people: key: expected a column or a list of columns, got {self.key!r}", hint='key = "patient_nbr"'
-            )
-        object.__setattr__(self, "key", tuple(key))
-        if not isinstance(self.keep, str) or (self.keep != "error" and not _KEEP.fullmatch(self.keep)):
-            raise PolicyError(
-                f"people: keep: expected first by …, last by … or error, got {self.keep!r}", hint='keep = "first by admitted"'
-            )
-        if self.rows not in (None, "people"):
-            raise PolicyError(
-                f'people: rows: expected "people" (every row is a person), got {self.rows!r}',
-                hint='key = "…" where somebody has several rows; one_row_per_person=False where claims speak of rows',
-            )
-        if self.keep != "error" and not self.key:
-            raise PolicyError("people: keep: it says which row of a person, so it needs a key", hint='key = "patient_nbr"')
-
-    @property
-    def by(self) -> str | None:
-        """The column whose first or last value decides, None where several rows are refused."""
-        found = _KEEP.fullmatch(self.keep)
-        return None if found is None else found[2]
-
-    @property
-    def last(self) -> bool:
-        """True where the last row is kept."""
-        return self.keep.lstrip().startswith("last")
-
-
-def people(spec: People | Mapping[str, Any]) -> People:
-    """Return what `[people]` of a policy says."""
-    if isinstance(spec, People):
-        return spec
-    if not isinstance(spec, Mapping):
-        raise PolicyError(f"people: expected key, keep or rows, got {spec!r}", hint='{ key = "patient_nbr" }')
-    for name in spec:
-        if name not in _KEYS:
-            raise PolicyError(f"people: {name}: unknown key", hint=did_you_mean(str(name), _KEYS))
-    return People(**spec)
 
 
 @dataclass(frozen=True)
@@ -103,6 +46,12 @@ class Choice:
     people: int
     tied: int
     coins: bytes
+    facts: int | None = None
+    """Where a person has all her rows: how many pairs of a person and a value there are."""
+    dropped: int = 0
+    """How many rows had no key, and were left out."""
+    members: int | None = None
+    """Where households are published: how many people they have."""
 
     def __repr__(self) -> str:
         return f"Choice({self.rows:,} rows of {self.people:,} people, {self.tied:,} by coins)"
@@ -112,11 +61,23 @@ class Choice:
         """What was done, for the publisher."""
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
         people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        if self.members is not None:
+            inside = "1 person" if self.members == 1 else f"{self.members:,} people"
+            return self._all(f"{rows} of {inside} in {self.people:,} household{'' if self.people == 1 else 's'}")
+        if self.keep == "all":
+            return self._all(f"{rows} of {people}")
         if self.rows == self.people:
             return f"{rows} of {people}: nobody has several."
         early = "late" if self.keep.lstrip().startswith("last") else "early"
         tied = f"; for {self.tied:,} of them coins decided among rows that are equally {early}" if self.tied else ""
         return f"{rows} of {people}; kept is one row of each, the {self.keep}{tied}."
+
+    def _all(self, counted: str) -> str:
+        facts = "" if self.facts is None else ", 1 fact" if self.facts == 1 else f", {self.facts:,} facts"
+        lost = f"; {self.dropped:,} rows without a key were left out" if self.dropped else ""
+        whom = "people" if self.members is None else "households"
+        tied = f"; for {self.tied:,} {whom} coins decided whose quasi values are shown" if self.tied else ""
+        return f"{counted}{facts}{lost}{tied}."
 
 
 def choose(
@@ -135,16 +96,24 @@ def choose(
         return np.arange(rows), Choice(rule.keep, rows, len(times), 0, coins)
     if rule.by is None:
         refuse_several(rule, several, int(times[times > 1].sum()))
-    rank = ranks(data.column(rule.by), rule)
-    best = np.full(len(times), np.iinfo(np.int64).max)
+    rank = ranks(data.column(rule.by), str(rule.by), last=rule.last)
+    kept, tied = earliest(data, person, rank, [*rule.key, *compared], SecureRandomness(coins))
+    return np.sort(kept), Choice(rule.keep, rows, len(times), tied, coins)
+
+
+def earliest(
+    data: pa.Table, person: Integers, rank: Integers, compared: Sequence[str], random: Randomness
+) -> tuple[Integers, int]:
+    """Return the row of each person with the least rank, by coins among equal ones, and for how many these decided."""
+    people = int(person.max()) + 1
+    best = np.full(people, np.iinfo(np.int64).max)
     np.minimum.at(best, person, rank)
     candidate = rank == best[person]
-    many = np.bincount(person[candidate], minlength=len(times)) > 1
+    many = np.bincount(person[candidate], minlength=people) > 1
     clear = candidate & ~many[person]
     open_rows = np.flatnonzero(candidate & many[person])
-    chosen, tied = by_coins(data, open_rows, person[open_rows], [*rule.key, *compared], SecureRandomness(coins))
-    kept = np.sort(np.concatenate([np.flatnonzero(clear), chosen]))
-    return kept, Choice(rule.keep, rows, len(times), tied, coins)
+    chosen, tied = by_coins(data, open_rows, person[open_rows], compared, random)
+    return np.concatenate([np.flatnonzero(clear), chosen]), tied
 
 
 def refuse_several(rule: People, several: int, rows: int) -> None:
@@ -188,21 +157,26 @@ def persons(data: pa.Table, key: Sequence[str]) -> Integers:
         values, codes = split(data.column(name))
         absent = int((codes == len(values)).sum())
         if absent:
-            raise InputError(
-                f"column {name!r}: {absent:,} of {len(codes):,} rows have no value, so that it is not known whose rows they are",
-                hint="give every person a key, or leave these rows out of the table",
-            )
+            refuse_keyless(name, absent, len(codes))
         whole = np.unique(whole * (len(values) + 1) + codes, return_inverse=True)[1].astype(np.int64)
     return whole
 
 
-def ranks(column: pa.ChunkedArray, rule: People) -> Integers:
+def refuse_keyless(name: str, absent: int, rows: int) -> NoReturn:
+    """Raise the error for so many rows of which nobody knows whose they are."""
+    raise InputError(
+        f"column {name!r}: {absent:,} of {rows:,} rows have no value, so that it is not known whose rows they are",
+        hint="give every person a key, or leave these rows out of the table",
+    )
+
+
+def ranks(column: pa.ChunkedArray, name: str, *, last: bool) -> Integers:
     """Return the place of every row by the column that decides, 0 for what is kept first; a missing value comes last."""
     values, codes = split(column)
-    numbers = _in_order(values, str(rule.by))
+    numbers = _in_order(values, name)
     _, rank = np.unique(numbers, return_inverse=True)
     rank = rank.astype(np.int64)
-    places = rank.max(initial=0) - rank if rule.last else rank
+    places = rank.max(initial=0) - rank if last else rank
     return np.append(places, len(values) + 1)[codes]
 
 
@@ -241,8 +215,16 @@ _NUMBERS = (
     "id", "ids", "uid", "uuid", "guid", "nr", "nbr", "no", "num", "number", "nummer", "numero", "key", "code", "hash",
     "pseudonym", "identifier", "kennung",
 )  # fmt: skip
-_ALONE = frozenset(("id", "uid", "uuid", "guid", "pseudonym", "identifier", "mrn", "ssn", "nin", "pid", "empi", "pnr", "kennung"))
+_ALONE = frozenset(
+    ("id", "uid", "uuid", "guid", "pseudonym", "identifier", "mrn", "ssn", "nin", "pid", "empi", "pnr", "kennung", "psn", "upid")
+)
 """Names that say "the number of a person" by themselves."""
+
+_OTHERS = frozenset(
+    ("wage", "wages", "prewage", "salary", "income", "pay", "price", "tax", "taxes", "weight", "wt", "height", "ht", "popul",
+     "population", "household", "hid", "hhid", "ihid", "serial", "serialno", "psu", "cluster", "practice", "provider", "site")
+)  # fmt: skip
+"""What numbers something else than people: amounts, measures, places and households."""
 
 _OFTEN = 50
 """Who has more rows than this on average is no person, but a class of people."""
@@ -273,17 +255,22 @@ class PersonKey:
 def words(name: str) -> frozenset[str]:
     """Return the words of a column's name, without accents: "PatientID" is patient and id."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    plain = "".join(one for one in unicodedata.normalize("NFKD", spaced.casefold()) if not unicodedata.combining(one))
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", spaced.casefold()) if not unicodedata.combining(letter))
     return frozenset(word for word in re.split(r"[^0-9a-z]+", plain) if word)
 
 
 def names_a_person(name: str) -> bool:
     """Return whether a column is called like the number of a person: patient_nbr, PersonID, mrn, id."""
-    found = words(name)
-    if found & {*_PEOPLE} and found & {*_NUMBERS}:
+    known = words(name)
+    if known & {*_PEOPLE} and known & {*_NUMBERS}:
         return True
-    joined = any(word.startswith(one) and word[len(one) :] in _NUMBERS for word in found for one in _PEOPLE)
-    return joined or bool(found & {"mrn", "ssn", "empi", "pnr"}) or (bool(found) and found <= {*_ALONE, *_PEOPLE})
+    joined = any(word.startswith(stem) and word[len(stem) :] in _NUMBERS for word in known for stem in _PEOPLE)
+    return joined or bool(known & {"mrn", "ssn", "empi", "pnr"}) or (bool(known) and known <= {*_ALONE, *_PEOPLE})
+
+
+def numbers_others(name: str) -> bool:
+    """Return whether a column is called like an amount, a measure, or the number of a place or household; wt82_71 is a weight."""
+    return bool({re.sub(r"[0-9]+$", "", word) for word in words(name)} & _OTHERS)
 
 
 def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] = ()) -> list[PersonKey]:
@@ -293,7 +280,7 @@ def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] 
     suspected, but may follow. Give no sensitive column.
     """
     coded = {name: _coded(column) for name, column in columns.items()}
-    found = []
+    keys = []
     for name, (codes, values) in coded.items():
         if name in known:
             continue
@@ -303,11 +290,13 @@ def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] 
         if not may_be_key(name, people, rows) or not _may_be_key(columns[name]):
             continue
         follow = _following(name, coded)
+        if not follow and words(name) <= _ALONE and rows > _FEW_ROWS * people:
+            continue  # so few values number nobody: a PID may be a party, an id that of a place
         if named or len(follow) >= _DETERMINED:
             shown = f"rows that share one agree in {', '.join(map(repr, follow[:3]))}"
             why = (["it is called like the number of a person"] if named else []) + ([shown] if follow else [])
-            found.append((not named, -len(follow), PersonKey(name, people, rows, " and ".join(why))))
-    return [key for _, _, key in sorted(found, key=lambda one: one[:2])]
+            keys.append((not named, -len(follow), PersonKey(name, people, rows, " and ".join(why))))
+    return [key for _, _, key in sorted(keys, key=lambda entry: entry[:2])]
 
 
 def may_be_key(name: str, people: int, rows: int) -> bool:
@@ -315,7 +304,7 @@ def may_be_key(name: str, people: int, rows: int) -> bool:
     named = names_a_person(name)
     if people in (0, rows) or rows > _OFTEN * people or (people < 3 and not named):
         return False
-    return named or not (rows > _FEW_ROWS * people or people < _MANY_VALUES)
+    return named or not (rows > _FEW_ROWS * people or people < _MANY_VALUES or numbers_others(name))
 
 
 def _may_be_key(column: pa.ChunkedArray) -> bool:
@@ -325,6 +314,8 @@ def _may_be_key(column: pa.ChunkedArray) -> bool:
     if pt.is_string(kind) or pt.is_large_string(kind):
         values = guess(pc.utf8_trim_whitespace(pc.cast(values, pa.string()))).values
         kind = values.type
+    if (pt.is_integer(kind) or pt.is_floating(kind)) and (pc.min(values).as_py() or 0) < 0:
+        return False  # a difference, and nobody's number
     if pt.is_floating(kind):  # whole numbers with gaps come as floats
         return bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
     return bool(pt.is_integer(kind) or pt.is_string(kind) or pt.is_binary(kind))
@@ -392,11 +383,11 @@ def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> lis
 
 def often_alone(table: Table) -> list[str]:
     """Return a sentence for every quasi column of numbers or dates that is published and yet tells many people apart."""
-    refused = {one.column for one in nearly_unique(table)}
+    refused = {suspect.column for suspect in nearly_unique(table)}
     return [
-        f"{one}, and it is published: make it coarser under [recode] unless that is meant"
-        for one in _alone(table, None, OFTEN, PEOPLE)
-        if one.column not in refused
+        f"{suspect}, and it is published: make it coarser under [recode] unless that is meant"
+        for suspect in _alone(table, None, OFTEN, PEOPLE)
+        if suspect.column not in refused
     ]
 
 
@@ -420,11 +411,14 @@ def _measured(column: Column) -> bool:
 
 
 def require_shared_texts(table: Table, counts: Sequence[Integers] | None = None) -> None:
-    """Raise an `InputError` for quasi columns whose values nearly name people; `counts` as for `nearly_unique`."""
-    found = nearly_unique(table, counts)
-    if found:
-        names = ", ".join(f'"{one.column}"' for one in found)
+    """Raise an `InputError` for quasi columns whose values nearly name people; `counts` as for `nearly_unique`.
+
+    Not where values are declared beforehand and no person's may decide: synthetic records show no more than the declaration.
+    """
+    suspects = [] if table.schema.by_cell else nearly_unique(table, counts)
+    if suspects:
+        names = ", ".join(f'"{suspect.column}"' for suspect in suspects)
         raise InputError(
-            f"values that nearly name people would be published; {'; '.join(map(str, found))}",
+            f"values that nearly name people would be published; {'; '.join(map(str, suspects))}",
             hint=f"make them identifier or other, or coarser with recode; allow_unique=[{names}] says that it is meant",
         )

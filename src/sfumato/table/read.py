@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 from pyarrow import ipc
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError
 from sfumato.table.assemble import Rows
 from sfumato.table.database import Database
 from sfumato.table.parse import guess
@@ -23,7 +23,7 @@ from sfumato.table.source import (
     LABELLED_ENDINGS,
     SHEET_ENDINGS,
     TEXT_ENDINGS,
-    Kept,
+    SharedFile,
     Source,
     comparable,
     ending_of,
@@ -34,12 +34,12 @@ from sfumato.table.source import (
 )
 from sfumato.table.textfile import ReadOptions, TextFile
 
-Place = str | os.PathLike[str]
-"""A path, "-" for standard input, a `Database`, or a file that is `Kept` in memory."""
+TablePath = str | os.PathLike[str]
+"""A path, "-" for standard input, a `Database`, or a file that is `SharedFile` in memory."""
 
 
 def read_arrow(
-    path: Place,
+    path: TablePath,
     options: ReadOptions | None = None,
     *,
     schema: Schema | None = None,
@@ -55,25 +55,42 @@ def read_arrow(
     """
     options = options or ReadOptions()
     if isinstance(path, Database):
-        return _selected(path.read(), path.name, schema, columns, rows)
+        return _selected(path.read(_alone(schema)), path.name, schema, columns, rows)
     source = find(path)
+    if schema is not None and (source.is_text or source.ending in SHEET_ENDINGS):
+        _require_values_apart(schema, options)
     if source.is_text:
-        return _read_text(TextFile(source, options), options, schema, columns, rows, path if isinstance(path, Kept) else None)
-    if isinstance(path, Kept):
-        kept = path.columns(options, lambda: read_arrow(path.path, options))
+        return _read_text(
+            TextFile(source, options), options, schema, columns, rows, path if isinstance(path, SharedFile) else None
+        )
+    if isinstance(path, SharedFile):
+        kept = path.columns((options, _alone(schema)), lambda: _everything(path.path, source, options, _alone(schema)))
         return _selected(kept, source.name, schema, columns, rows)
-    whole = _whole(source, options)
+    whole = _whole(source, options, _alone(schema))
     if whole is not None:
         return _selected(whole, source.name, schema, columns, rows)
     with _telling(source):
         fields = _schema_of(source)
         wanted, beside = _chosen(fields, source.name, schema, columns, rows)
-        plain = schema.identifier if schema else ()
+        plain = [name for name in wanted if schema.role(name) in ("identifier", "other")] if schema else []
         table = _read_columns(source, fields, [*wanted, *beside], plain, coded=schema is not None and not beside)
     return _checked(table, source.name, rows)
 
 
-def column_names(path: Place, options: ReadOptions | None = None) -> list[str]:
+def _require_values_apart(schema: Schema, options: ReadOptions) -> None:
+    """Raise `PolicyError` where a text means a declared value and that there is none: who has it would decide what happens."""
+    for name in schema.domains:
+        domain = schema.domain(name)
+        listed = () if domain is None or domain.values is None else domain.values
+        both = [text for text in listed if text in options.null]
+        if both and name not in schema.recode:
+            raise PolicyError(
+                f"domains: {name!r} lists {both[0]!r}, which is read as a missing value",
+                hint=f'[input] null = [""] reads it as a value; or leave it out, and [missing] {name} = "value"',
+            )
+
+
+def column_names(path: TablePath, options: ReadOptions | None = None) -> list[str]:
     """Return the names of the columns in a file, without reading the rows where that can be done."""
     options = options or ReadOptions()
     if isinstance(path, Database):
@@ -90,7 +107,7 @@ def column_names(path: Place, options: ReadOptions | None = None) -> list[str]:
         return _wanted(_schema_of(source).names, None, source.name)
 
 
-def is_text(path: Place) -> bool:
+def is_text(path: TablePath) -> bool:
     """Return whether a file is read as delimited text, whose types are guessed."""
     if isinstance(path, Database):
         return False
@@ -98,7 +115,12 @@ def is_text(path: Place) -> bool:
     return ending in TEXT_ENDINGS or ((ending == ".zip" or os.fspath(path) == "-") and find(path).is_text)
 
 
-def _whole(source: Source, options: ReadOptions) -> pa.Table | None:
+def _alone(schema: Schema | None) -> tuple[str, ...]:
+    """Return the columns whose cells are read one by one: no person's value decides how those of others are read."""
+    return () if schema is None else schema.read_by_cell
+
+
+def _whole(source: Source, options: ReadOptions, alone: Sequence[str] = ()) -> pa.Table | None:
     """Return the table of a file that is read as a whole by a library of its own, None for others."""
     if source.ending in SHEET_ENDINGS:
         from sfumato.table.workbook import read_sheet
@@ -107,8 +129,14 @@ def _whole(source: Source, options: ReadOptions) -> pa.Table | None:
     if source.ending in LABELLED_ENDINGS:
         from sfumato.table.labelled import read_labelled
 
-        return read_labelled(source)
+        return read_labelled(source, alone)
     return None
+
+
+def _everything(path: Path, source: Source, options: ReadOptions, alone: Sequence[str]) -> pa.Table:
+    """Return all columns of a file."""
+    whole = _whole(source, options, alone)
+    return read_arrow(path, options) if whole is None else _selected(whole, source.name, None, None, None)
 
 
 def _selected(table: pa.Table, where: str, schema: Schema | None, columns: Sequence[str] | None, rows: Rows | None) -> pa.Table:
@@ -159,7 +187,7 @@ def _wanted(names: Sequence[str], schema: Schema | None, where: str, columns: Se
         check_unique(names, where)
         return list(names if columns is None else columns)
     schema.check_columns(names, where)
-    return [*schema.identifier, *schema.quasi, *schema.sensitive]
+    return schema.used
 
 
 def _read_text(
@@ -168,21 +196,21 @@ def _read_text(
     schema: Schema | None,
     only: Sequence[str] | None,
     rows: Rows | None,
-    kept: Kept | None = None,
+    kept: SharedFile | None = None,
 ) -> pa.Table:
     if schema is None or (file.headerless and not schema.accepts(file.names)):
         file.require_header()
     columns = _wanted(file.names, schema, file.name, only)
-    plain = list(schema.identifier) if schema else []
-    declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
+    plain = [name for name in columns if schema.role(name) in ("identifier", "other")] if schema else []
+    declared = {*schema.types, *_alone(schema)} if schema else set()
     beside = rows.beside if rows else []
-    by = rows.schema.people_rule.by if rows else None
+    deciding = rows.schema.people_rule.orders if rows else ()
     if kept is None:
-        table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
+        table = file.read([*columns, *beside], plain, unread=[name for name in beside if name not in deciding])
     else:
         table = kept.columns(options, lambda: file.read(file.names, ())).select([*columns, *beside])
     if rows is not None:
-        table = rows.pick(table)
+        table, columns = rows.pick(table), rows.named
     known = None if kept is None or (rows is not None and rows.chose) else kept.memory
     typed = [
         column

@@ -1,4 +1,4 @@
-"""Recodings of quasi columns: coarser values that are published instead of the original ones.
+"""Recodings of columns: coarser values that are published instead of the original ones.
 
 A recoding comes before anything else: groups, bounds, queries and claims only ever see the recoded column. It is applied to the
 distinct values of a column, never to its rows, and leaves a missing value missing.
@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import Number, exact, plain, typed
 from sfumato.table.column import Kind
+from sfumato.table.icd import chapter
 
 _SMALL = 2**61
 """Whole numbers up to here can be added and subtracted in 64 bits."""
@@ -88,15 +89,39 @@ class Bands(Recode):
                 hint="swap the two, or leave one out",
             )
 
+    def with_width(self, width: Number) -> Bands:
+        """Return bands of another width, whose ends are edges of theirs.
+
+        An end that is none moves down to the edge of the band that holds it: that whole band is the last one then, and whoever
+        was beyond the end stays together with all others there. Two ends within one band stay where they are.
+        """
+        made = replace(self, width=width)
+        ends = {name: made.edge_below(end) for name in ("bottom", "top") if (end := getattr(self, name)) is not None}
+        return made if len(ends) == 2 and ends["bottom"] == ends["top"] else replace(made, **ends)
+
+    def edge_below(self, number: Number) -> Fraction:
+        """Return where the band that holds a number starts."""
+        width, origin = exact(self.width or 1), exact(self.origin)
+        return origin + (exact(number) - origin) // width * width
+
     def _published(self, values: pa.Array) -> pa.Array:
         numbers = values.to_numpy(zero_copy_only=False)
-        low = numbers if self.width is None else lower_edges(numbers, exact(self.width), exact(self.origin))
+        low = numbers if self.width is None else self._bands(numbers)
         if self.bottom is not None:
             low = np.maximum(low, _native(exact(self.bottom)))
         if self.top is not None:
             top = _native(exact(self.top))
             low = np.where(numbers >= top, top, low)
         return _numeric(low)
+
+    def _bands(self, numbers: Any) -> Any:
+        """Return the lower edge of each number's band; of what is published as `top` or `bottom` no band is looked for."""
+        inside = numbers
+        if numbers.dtype.kind == "f":
+            low, high = (None if end is None else float(exact(end)) for end in (self.bottom, self.top))
+            inside = numbers if low is None and high is None else np.clip(numbers, low, high)
+        low = lower_edges(inside, exact(self.width or 1), exact(self.origin))
+        return low if inside is numbers or _are_whole(numbers) else low.astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,10 +198,27 @@ class Regroup(Recode):
         return pc.coalesce(new, rest)
 
 
-_KEYS: dict[str, type[Recode]] = {key.name: kind for kind in (Bands, Rounded, Prefix, DateTo, Regroup) for key in fields(kind)}
+@dataclass(frozen=True, kw_only=True)
+class Icd(Recode):
+    """The chapter of a code of an illness, by the 9th or 10th edition: the two use the letters E and V for different things."""
+
+    needs, called = "categorical", "icd"
+    icd: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.icd, bool) or self.icd not in (9, 10):
+            raise PolicyError(f"icd: expected the edition, 9 or 10, got {typed(self.icd)}", hint="icd = 10")
+
+    def _published(self, values: pa.Array) -> pa.Array:
+        return pa.array([chapter(code, self.icd) for code in values.to_pylist()], pa.string())
+
+
+_KEYS: dict[str, type[Recode]] = {
+    key.name: kind for kind in (Bands, Rounded, Prefix, DateTo, Regroup, Icd) for key in fields(kind)
+}
 _FOR_KIND: dict[Kind, str] = {
     "numeric": '{"width": 5, "top": 90}',
-    "categorical": '{"prefix": 2} or {"map": {…}, "other": "rest"}',
+    "categorical": '{"prefix": 2}, {"map": {…}, "other": "rest"} or {"icd": 10}',
     "date": '{"to": "month"}',
 }
 _FIRST_DAY: dict[str, Callable[[Any], Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,11 +14,13 @@ from sfumato import notebook
 from sfumato.errors import InputError, PolicyError, Problems, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, EqualPeople, bins
-from sfumato.table.closed import Closed, ClosedAttribute, ClosedColumns, closed
+from sfumato.table.by_cell import check_by_cell
+from sfumato.table.closed import Closed, ClosedAttribute, ClosedColumns, check_closed, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
-from sfumato.table.people import People, people
+from sfumato.table.people_rule import People, household, people
 from sfumato.table.recode import Recode, recoding
+from sfumato.table.secrets import check_bundled, check_people, named_secrets, public_secrets, taken_names, values_counted
 
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
@@ -43,6 +46,11 @@ class Schema:
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
     another one, or none, has `otherwise`; nothing about it is refused. A quasi column whose values nearly name people is not
     published unless it is among `allow_unique`. `people` says which rows are one person's, and which of them is kept.
+    With `by_cell`, which synthetic records need, kinds and types follow from declared domains and bins, and a person's values
+    from her own cells: nothing about the table is refused that lies in its domains. `budget_key` names columns that tell people
+    apart over several draws of noise, in place of the key of `people` or of identifiers. `secrets` names what is secret where
+    columns mean the same: diagnosis = ["diag_1", "diag_2"]; a person then has any number of values of it, as she has where
+    `people` keeps all her rows. With `unit` whole households are published (`{"household": "hh_id"}`), as people with all rows.
     """
 
     identifier: Sequence[str] = ()
@@ -59,10 +67,14 @@ class Schema:
     closed: Closed | ClosedColumns | Mapping[str, Any] | None = None
     people: People | Mapping[str, Any] | None = None
     protect: Protect | None = None
+    by_cell: bool = False
+    budget_key: Sequence[str] = ()
+    secrets: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
+    unit: Mapping[str, Any] | None = None
 
     def __new__(cls, *roles: Any, **given: Any) -> Self:
         """Return an empty schema, after refusing parameters that it does not have."""
-        names = [one.name for one in fields(cls)]
+        names = [own.name for own in fields(cls)]
         for name in given:
             if name not in names:
                 raise PolicyError(f"Schema({name}=…): unknown parameter", hint=did_you_mean(name, names))
@@ -73,6 +85,13 @@ class Schema:
         for role in _ROLES:
             with problems.noted():
                 self._store(role, _names(role, getattr(self, role)))
+        problems.stop()
+        with problems.noted():
+            told = None if self.people is None else people(self.people)
+            self._store("people", told if self.unit is None else household(self.unit, told))
+            self._store("unit", None)
+            for name, value in named_secrets(self).items():
+                self._store(name, value)
         problems.stop()
         with problems.noted():
             self._check_roles()
@@ -86,18 +105,29 @@ class Schema:
         problems.stop()
         self._check_protect()
         self._check_bins()
+        self._check_secret_recodes()
         self._store("allow_unique", _names("allow_unique", self.allow_unique))
         for name in self.allow_unique:
             if name not in self.quasi:
                 raise PolicyError(f"allow_unique: {name!r} is no quasi column", hint=did_you_mean(name, self.quasi))
         if self.closed is not None:
             self._store("closed", closed(self.closed))
-            self._check_closed()
+            check_closed(self)
         if not isinstance(self.one_row_per_person, bool):
             raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
         if self.people is not None:
-            self._store("people", people(self.people))
-            self._check_people()
+            check_people(self)
+        check_bundled(self)
+        if self.by_cell:
+            check_by_cell(self)
+        self._store("budget_key", _names("budget_key", self.budget_key))
+        for name in self.budget_key:
+            if self.role(name) in (None, "sensitive"):
+                raise PolicyError(
+                    f"[budget] key: {name!r} is {'sensitive, and would decide' if self.role(name) else 'no column, and decides'} "
+                    "who is one person",
+                    hint=did_you_mean(name, [*self.identifier, *self.quasi, *self.other]),
+                )
 
     def __repr__(self) -> str:
         return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"
@@ -122,8 +152,9 @@ class Schema:
         return {name: value for name, value in stated.items() if value not in ({}, [], None)}
 
     def role(self, name: str) -> Role | None:
-        """Return the role of a column, None when the schema does not know it."""
-        return self._role_of.get(name)
+        """Return the role of a column, or of what it is published as; None when the schema does not know it."""
+        published: Role | None = "sensitive" if name in self.sensitive else "quasi" if name in self.quasi else None
+        return self._role_of.get(name, published)
 
     def recoding(self, name: str) -> Recode | None:
         """Return the recoding of a quasi column, None when it is published as it is."""
@@ -131,32 +162,65 @@ class Schema:
 
     def bins_of(self, name: str) -> Bins | None:
         """Return the bins of a sensitive column, None when it has none, or when only a table tells them."""
-        found = self.bins.get(name)
-        return found if isinstance(found, Bins) else None
+        rule = self.bins.get(name)
+        return rule if isinstance(rule, Bins) else None
 
     def bins_in_order(self) -> tuple[str, ...]:
         """Return the labels of the bins of the one sensitive column, ascending; none without bins, or with several columns."""
-        found = self.bins_of(self.sensitive[0]) if len(self.sensitive) == 1 else None
-        return () if found is None else found.labels
+        bins = self.bins_of(self.sensitive[0]) if len(self.sensitive) == 1 else None
+        return () if bins is None else bins.labels
 
     @property
-    def apart(self) -> bool:
+    def protects_each(self) -> bool:
         """Whether several sensitive columns are protected each by itself."""
         return self.protect == "each"
 
     def only(self, name: str) -> Schema:
         """Return the schema in which this is the one sensitive column; the others are not read."""
-        rest = [one for one in self.sensitive if one != name]
+        rest = [column for column in self.sensitive if column != name]
         rules: dict[str, Any] = {
-            option: {one: rule for one, rule in getattr(self, option).items() if one not in rest} for option in _OPTIONS
+            option: {column: rule for column, rule in getattr(self, option).items() if column not in rest} for option in _OPTIONS
         }
         own = self.closed.of(name) if isinstance(self.closed, ClosedColumns) else self.closed
+        if self.bundled:
+            rules["secrets"] = {name: self.secrets[name]}
+            rest = [column for one in rest for column in self.secrets[one]]
+            rules["people"] = None if self.people is None else self.people_rule.of(name)
         return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, closed=own, **rules)
+
+    @property
+    def bundled(self) -> bool:
+        """Whether a person may have several values of a secret, or none."""
+        return bool(self.secrets)
+
+    @property
+    def most(self) -> dict[str, int] | None:
+        """Of how many values of each secret a person is counted where counts have noise; None where nothing says so."""
+        return values_counted(self)
+
+    @property
+    def beside_secrets(self) -> list[str]:
+        """The columns of the table that something is kept of, but for secrets."""
+        named = [name for name in (*self.identifier, *self.quasi) if name not in self.people_rule.bands]
+        return [*named, *(name for name in self.told_by if name not in named)]
 
     @property
     def people_rule(self) -> People:
         """What is said of people; a rule that says nothing where nothing is."""
         return cast("People", self.people) if self.people is not None else People()
+
+    @property
+    def told_by(self) -> tuple[str, ...]:
+        """The columns that tell people apart over several draws: of the budget, of `people`, or else identifiers; or none."""
+        return tuple(self.budget_key or self.people_rule.key or self.identifier)
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that a table keeps something of: identifiers, quasi and sensitive ones, and what tells people apart."""
+        if self.bundled:
+            return [*self.beside_secrets, *(column for columns in self.secrets.values() for column in columns)]
+        named = [*self.identifier, *self.quasi, *self.sensitive]
+        return [*named, *(name for name in self.told_by if name not in named)]
 
     def domain(self, name: str) -> DeclaredDomain | None:
         """Return the declared domain of a column, None when the policy declares none."""
@@ -168,12 +232,18 @@ class Schema:
             return "value"
         return self.missing.get(name, "error" if name in self.sensitive else "value")
 
+    @property
+    def read_by_cell(self) -> tuple[str, ...]:
+        """The columns in which a person's value follows from her own cell, whatever others have."""
+        alone = (*self.sensitive, *self._columns_of("sensitive")) if self.by_cell or self.closed is not None else ()
+        return (*(self.quasi if self.by_cell else ()), *dict.fromkeys(alone))
+
     def closed_attribute(self) -> ClosedAttribute | None:
         """Return the declared values of the sensitive attribute with their types, None when it is not closed.
 
         Where each of several columns is protected by itself, each has its own: `only(name).closed_attribute()`.
         """
-        if self.closed is None or self.apart:
+        if self.closed is None or self.protects_each:
             return None
         return ClosedAttribute(
             cast("Closed", closed(self.closed)), tuple(self.sensitive), self.types, cast("Mapping[str, Bins]", self.bins)
@@ -187,11 +257,13 @@ class Schema:
         if absent and not self.accepts(names):
             raise InputError(
                 f"{where}: its first line does not name the columns of the schema, {_listed(self._looked_at)}",
-                hint="a table starts with the names of its columns; what stands there instead may be a person, and is not shown",
+                hint="is it another table? What stands in place of the names of its columns may be a person, and is not shown",
             )
         unlabelled = [name for name in names if name not in roles]
+        if taken := taken_names(self.people_rule, unlabelled):
+            raise InputError(f"{where}: {taken[0].sentence}", hint=taken[0].hint)
         if absent:
-            rest = f"; {_listed(unlabelled)} of the table {_has(unlabelled)} no role" if unlabelled else ""
+            rest = f"; without a role: {_listed(unlabelled)} of the table" if unlabelled else ""
             raise InputError(
                 f"{where}: the schema names {_listed(absent)}, which the table does not have{rest}",
                 hint=did_you_mean(absent[0], unlabelled or list(names)),
@@ -199,7 +271,7 @@ class Schema:
         if unlabelled:
             quoted = ", ".join(f'"{name}"' for name in unlabelled[:_SHOWN]) + (", …" if len(unlabelled) > _SHOWN else "")
             raise InputError(
-                f"{where}: {_listed(unlabelled)} {_has(unlabelled)} no role; every column needs one",
+                f"{where}: {_listed(unlabelled)} {'has' if len(unlabelled) == 1 else 'have'} no role; every column needs one",
                 hint=f"add to identifier, quasi or sensitive, or drop with other=[{quoted}]",
             )
 
@@ -226,12 +298,13 @@ class Schema:
             "bins": {name: bins(edges, name).to_plain() for name, edges in self.bins.items()},
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
             **({} if self.protect is None else {"protect": self.protect}),
+            **public_secrets(self),
         } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the public schema that `to_dict` wrote."""
-        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed", "protect")
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed", "protect", "secrets", "people")
         for key in data:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
@@ -239,22 +312,30 @@ class Schema:
 
     @cached_property
     def _role_of(self) -> dict[str, Role]:
-        return {name: role for role in _ROLES for name in getattr(self, role)}
+        return {name: role for role in _ROLES for name in self._columns_of(role)}
+
+    def _columns_of(self, role: Role) -> list[str]:
+        """Return the columns of the table that have this role: of a secret all of its columns, but no band of numbers of rows."""
+        if role == "sensitive" and self.secrets:
+            return [column for columns in self.secrets.values() for column in columns]
+        return [name for name in getattr(self, role) if role != "quasi" or name not in self.people_rule.bands]
 
     @property
     def _looked_at(self) -> list[str]:
         """Not the `other` columns: an audit without a policy takes these from the file itself."""
-        return [*self.identifier, *self.quasi, *self.sensitive]
+        roles: tuple[Role, ...] = ("identifier", "quasi", "sensitive")
+        return [name for role in roles for name in self._columns_of(role)]
 
     def _store(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _check_roles(self) -> None:
         problems = Problems()
-        uses = Counter(name for role in _ROLES for name in getattr(self, role))
+        uses = Counter(name for role in _ROLES for name in self._columns_of(role))
+        problems.listed += taken_names(self.people_rule, uses)
         for name, count in uses.items():
             if count > 1:
-                roles = [role for role in _ROLES if name in getattr(self, role)]
+                roles = [role for role in _ROLES if name in self._columns_of(role)]
                 place = "as " + " and as ".join(roles) if len(roles) > 1 else f"twice as {roles[0]}"
                 repeated = f"column {name!r} is listed {place}"
                 problems.listed.append(PolicyError(repeated, hint="every column has exactly one role"))
@@ -289,7 +370,7 @@ class Schema:
                     said.setdefault(str(name), []).append(option)
         found = []
         for name, options in said.items():
-            alike = {one.casefold(): one for one in self._role_of}
+            alike = {column.casefold(): column for column in self._role_of}
             near = difflib.get_close_matches(name.casefold(), alike, n=1)
             hint = (
                 f"one of {name!r} and {alike[near[0]]!r} is misspelt: write it as the table does"
@@ -313,6 +394,13 @@ class Schema:
             raise PolicyError(f"protect: expected 'each' or 'combination', got {self.protect!r}", hint=_PROTECT)
         if len(self.sensitive) == 1:
             self._store("protect", None)
+        elif self.bundled:
+            if self.protect == "combination":
+                raise PolicyError(
+                    "protect: a person may have several values of a secret, so that each is protected by itself",
+                    hint='protect = "each", or leave it out',
+                )
+            self._store("protect", "each")
         elif self.protect is None:
             raise PolicyError(
                 f"protect: {_listed(self.sensitive)} are sensitive, and nothing says whether each is protected by itself, or "
@@ -329,53 +417,24 @@ class Schema:
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
 
-    def _check_people(self) -> None:
-        """Refuse columns that there are not, and rules that would look at a secret."""
-        rule = self.people_rule
-        known = [*self.identifier, *self.quasi, *self.other]
-        for name in (*rule.key, *(() if rule.by is None else (rule.by,))):
-            if self.role(name) is None:
-                raise PolicyError(f"people: no column {name!r} in the schema", hint=did_you_mean(name, known))
-            if self.role(name) == "sensitive":
-                what = "who is one person" if name in rule.key else "which row of a person is kept"
-                raise PolicyError(
-                    f"people: {name!r} is sensitive, and {what} must not depend on a secret: it would tell something about it",
-                    hint=f"take one of {', '.join(known)}",
-                )
-        if not self.one_row_per_person and (rule.key or rule.rows):
-            raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
-
-    def _check_closed(self) -> None:
-        """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
-        if isinstance(self.closed, ClosedColumns) != self.apart or (
-            isinstance(self.closed, ClosedColumns) and {name for name, _ in self.closed.columns} != {*self.sensitive}
-        ):
-            raise PolicyError(
-                "closed: where each of several sensitive columns is protected by itself, each has declared values, only there",
-                hint='shares = { illness = { flu = "0.4", … }, income = { … } }, otherwise = { illness = "other", income = "…" }',
-            )
+    def _check_secret_recodes(self) -> None:
+        """Refuse what would make two things of a secret: categories are put together, numbers have bins."""
         for name in self.sensitive:
-            rule = self.missing.get(name, "value")
-            if rule != "value":
+            rule = self.recoding(name)
+            if rule is None:
+                continue
+            if rule.needs != "categorical":
                 raise PolicyError(
-                    f"missing: {name!r} is {rule!r}, but with declared values whoever has none falls into a declared one: to "
-                    "refuse or leave out somebody for a sensitive value would tell it",
-                    hint=f"remove {name!r} from missing",
+                    f"recode: {name!r} is sensitive, and {rule.called} is for quasi columns",
+                    hint="a numeric sensitive column is made coarser with bins",
                 )
-            if isinstance(self.bins.get(name), EqualPeople):
+            if name in self.bins:
+                raise PolicyError(f"recode: {name!r} has bins already", hint="remove one of the two")
+            if self.closed is not None:
                 raise PolicyError(
-                    f"bins: the edges of {name!r} would follow from the table, and with declared values nothing may",
-                    hint="give edges, or a width",
+                    f"recode: {name!r} has declared values, which are those that are published",
+                    hint="recode the table before, and declare what it has then",
                 )
-            if name in self.domains:
-                raise PolicyError(
-                    f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
-                    hint=f"remove {name!r} from domains",
-                )
-        for one in [self.only(name) for name in self.sensitive] if self.apart else [self]:
-            attribute = one.closed_attribute()
-            assert attribute is not None
-            attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
 
 
 _PROTECT = (
@@ -384,7 +443,6 @@ _PROTECT = (
 )
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
-    ("recode", "sensitive"): "a numeric sensitive column is made coarser with bins",
     ("bins", "quasi"): "a quasi column is made coarser with recode",
 }
 
@@ -397,9 +455,16 @@ def check_unique(names: Sequence[str], where: str, *, named: bool = False) -> No
     if named:
         problem = f"more than one column is called {_listed(twice)}"
     else:
-        places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
-        problem = f"the columns {', '.join(places[:10])}{', …' if len(places) > 10 else ''} have the same name"
-    raise InputError(f"{where}: {problem}", hint="rename the columns")
+        problem = "; ".join(_places(names, name) for name in twice[:_SHOWN]) + (" …" if len(twice) > _SHOWN else "")
+    hint = "rename the columns; or [input] rename = true (`policy init --rename`) numbers them"
+    raise InputError(f"{where}: {problem}", hint=hint)
+
+
+def _places(names: Sequence[str], name: str) -> str:
+    """Return which columns have one name; the name too where it is one that no cell has, like decile_score."""
+    places = [str(place) for place, column in enumerate(names, 1) if column == name]
+    listed = ", ".join(places[:10]) + (", …" if len(places) > 10 else "")
+    return f"the columns {listed} have the same name" + (f", {name!r}" if re.fullmatch(r"[A-Za-z]\w*_\w+", name) else "")
 
 
 def _names(role: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -421,15 +486,11 @@ def _choice(option: str, choices: tuple[str, ...], choice: str, name: str) -> st
 _OPTIONS: dict[str, tuple[tuple[Role, ...], Callable[[Any, str], Any]]] = {
     "types": (("quasi", "sensitive"), partial(_choice, "types", get_args(Kind))),
     "missing": (("quasi", "sensitive"), partial(_choice, "missing", get_args(MissingRule))),
-    "recode": (("quasi",), recoding),
+    "recode": (("quasi", "sensitive"), recoding),
     "bins": (("sensitive",), bins),
     "domains": (("quasi", "sensitive"), declared_domain),
 }
 """What a policy says of single columns: for columns of which roles, and how it is read."""
-
-
-def _has(names: Sequence[str]) -> str:
-    return "has" if len(names) == 1 else "have"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -94,17 +94,22 @@ def require_bounded(path: Path) -> list[zipfile.ZipInfo]:
             entries = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise InputError(f"{path.name}: the file is damaged or no zip archive", hint="write it again") from None
-    if sum(entry.file_size for entry in entries) > max(_SMALL, _BLOWN_UP * path.stat().st_size):
+    require_amount(path, sum(entry.file_size for entry in entries))
+    return entries
+
+
+def require_amount(path: Path, size: int) -> None:
+    """Refuse a file that unpacks to so many bytes, or names its texts so often, where that is far more than it is."""
+    if size > max(_SMALL, _BLOWN_UP * path.stat().st_size):
         raise InputError(
             f"{path.name}: unpacked it would be more than {_BLOWN_UP} times as large; such archives are not opened",
             hint="unpack it yourself, if you trust it",
         )
-    return entries
 
 
 def _zipped(path: Path) -> Source:
     """Return the one table in a zip archive, which is unpacked while it is read and never put on a disk."""
-    files = [one for one in require_bounded(path) if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    files = [member for member in require_bounded(path) if not member.is_dir() and not member.filename.startswith("__MACOSX/")]
     if len(files) != 1:
         raise InputError(
             f"{path.name}: the archive holds {len(files):,} files, expected one", hint="unpack it, and give the table"
@@ -277,7 +282,7 @@ Memory = MutableMapping[Hashable, Any]
 """What was made of the rows of a table before, by what it is."""
 
 
-class Kept(os.PathLike[str]):
+class SharedFile(os.PathLike[str]):
     """A file of which many tables are made; it stands wherever a path may, and is read again when it was written to.
 
     Its `memory` is of the columns as they were read last. It is for one thread at a time. `forget` gives the memory back.
@@ -293,12 +298,12 @@ class Kept(os.PathLike[str]):
 
     def columns(self, options: Hashable, read: Callable[[], pa.Table]) -> pa.Table:
         """Return all columns as they are read with these options, each in one piece and with one dictionary."""
-        found = self.path.stat()
-        now = (options, found.st_mtime_ns, found.st_size, found.st_ino)
+        status = self.path.stat()
+        now = (options, status.st_mtime_ns, status.st_size, status.st_ino)
         if self._of != now:
             self._of, self.memory = None, {}
             table = read()
-            self.memory["columns"] = pa.table([_whole(one) for one in table.columns], names=table.column_names)
+            self.memory["columns"] = pa.table([_whole(column) for column in table.columns], names=table.column_names)
             self._of = now
         return self.memory["columns"]
 

@@ -13,21 +13,23 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.arrays import Array, Integers, combine_codes
-from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
-from sfumato.randomness import Randomness
-from sfumato.table.assemble import Rows, Source, assemble
+from sfumato.randomness import Randomness, coins_of
+from sfumato.table.assemble import RawColumns, Rows, assemble
+from sfumato.table.bundles import Bundles, assemble_bundles
+from sfumato.table.by_cell import require_named_people
 from sfumato.table.classes import Classes
 from sfumato.table.coding import Reading, ascending, build, taken
-from sfumato.table.column import Column, Domain, Kind, Sensitive, code_type, combined
-from sfumato.table.fingerprint import Fingerprint, fingerprint
+from sfumato.table.column import Column, Domain, Events, Kind, Sensitive, combined
+from sfumato.table.fingerprint import Fingerprint, fingerprint, quasi_hashes
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects
+from sfumato.table.marks import Marks
 from sfumato.table.people import Choice, PersonKey
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.recode import Recode
 from sfumato.table.schema import Schema
-from sfumato.table.source import Kept
+from sfumato.table.source import SharedFile
 from sfumato.table.textfile import ReadOptions
 
 _SHOWN = 5
@@ -57,7 +59,7 @@ class Table:
     choice: Choice | None = None
     suspects: tuple[PersonKey, ...] = ()
     native: Native = "pyarrow"
-    _source: Source
+    _source: RawColumns
 
     @classmethod
     def read(
@@ -66,45 +68,56 @@ class Table:
         schema: Schema,
         *,
         options: ReadOptions | None = None,
+        seed: int | None = None,
         random: Randomness | int | bytes | None = None,
     ) -> Table:
         """Return the table in a file of any kind that `docs/input.md` knows, in a `Database`, or from standard input ("-").
 
-        `random` decides which of a person's rows is kept where several are equally early: coins, an integer that seeds them for
-        experiments, or the `choice.coins` of a table that was read before.
+        Coins decide which of a person's rows is kept where several are equally early: the operating system's, those of a `seed`
+        for experiments, or `random`: a `Randomness`, or the `choice.coins` of a table that was read before.
         """
         options = options or ReadOptions()
         reading = Reading(decimal=options.decimal, guessed=is_text(path))
-        rows = Rows(schema, random)
+        rows = Rows(schema, coins_of(seed, random))
         data = read_arrow(path, options, schema=schema, rows=rows)
-        if isinstance(path, Kept) and not rows.chose:
+        if isinstance(path, SharedFile) and not rows.chose:
             reading = replace(reading, known=path.memory)
-        table = cls._of(data, rows, reading, "pyarrow")
+        table = cls.of_rows(data, rows, reading, "pyarrow")
         del data
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
     @classmethod
-    def from_frame(cls, frame: Any, schema: Schema, *, random: Randomness | int | bytes | None = None) -> Table:
+    def from_frame(
+        cls, frame: Any, schema: Schema, *, seed: int | None = None, random: Randomness | int | bytes | None = None
+    ) -> Table:
         """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared.
 
-        `random` is what it is for `read`.
+        `seed` and `random` are what they are for `read`.
         """
-        rows = Rows(schema, random)
+        rows = Rows(schema, coins_of(seed, random))
         data, native = from_native(frame, rows)
-        return cls._of(data, rows, Reading(), native)
+        return cls.of_rows(data, rows, Reading(), native)
 
     @classmethod
-    def _of(cls, data: pa.Table, rows: Rows, reading: Reading, native: Native) -> Table:
-        quasi, sensitive, source, schema = assemble(data, rows.schema, reading)
+    def of_rows(cls, data: pa.Table, rows: Rows, reading: Reading, native: Native = "pyarrow") -> Table:
+        """Return the table of what `Rows.pick` gave; `read` and `from_frame` are what to call."""
+        sensitive: Sensitive
+        if rows.gathered is None:
+            quasi, sensitive, source, schema = assemble(data, rows.schema, reading)
+        else:
+            quasi, sensitive, source, schema = assemble_bundles(data, rows, rows.gathered, reading)
         many = len(sensitive.codes)
+        choice = rows.choice
+        if choice is not None and isinstance(sensitive, Bundles):
+            choice = replace(choice, facts=sensitive.facts)
         return cls(
             schema=schema,
             quasi=quasi,
             sensitive=sensitive,
             rows=many,
             dropped=source.rows - many,
-            choice=rows.choice,
+            choice=choice,
             suspects=rows.suspects,
             native=native,
             _source=source,
@@ -113,6 +126,13 @@ class Table:
     def about_people(self) -> tuple[str, ...]:
         """Return what the publisher should know of who a row is, and of values that may mean "missing", as sentences."""
         said = [] if self.choice is None else [self.choice.sentence]
+        if self.choice is None and self.bundles is not None:
+            said = [f"{self.rows:,} people, {self.bundles.facts:,} facts."]
+        whom = "person" if self.schema.people_rule.unit is None else "household"
+        for name in self.schema.people_rule.bands:
+            exact = self.schema.people_rule.alike == "exact"
+            what = f"How many {name} a {whom} has" if exact else f"In which band the number of {name} of a {whom} lies"
+            said.append(f"{what} is published ({name!r}): it is shown, and not protected.")
         if self.suspects:
             said.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
         columns = self._source.columns
@@ -126,6 +146,8 @@ class Table:
 
     def require_people(self) -> None:
         """Raise an `InputError` where a column looks like a key of people with several rows and the schema says nothing of it."""
+        if self.schema.by_cell:
+            require_named_people(self.schema)
         if not self.suspects:
             return
         key = self.suspects[0]
@@ -150,7 +172,7 @@ class Table:
         domain = self.sensitive.domain
         rows = [(column.name, "quasi", column.kind, f"{len(column.values):,}") for column in self.quasi]
         rows += [
-            (name, "sensitive", kind, f"{len(domain.table.column(name).unique()):,}")
+            (name, "sensitive", kind, f"{len(domain.table.column(name).unique()) if self.bundles is None else len(domain):,}")
             for name, kind in zip(domain.names, domain.kinds, strict=True)
         ]
         left_out = f"{self.dropped:,} rows left out because a value is missing" if self.dropped else ""
@@ -182,6 +204,19 @@ class Table:
         """Return the share of people whose quasi values, as published, nobody else has."""
         return Fraction(self.classes.alone, self.rows)
 
+    def prior_exposure(self, column: str | None = None) -> float:
+        """Return Σ share²: the mean belief in people's true values of somebody who knows only shares.
+
+        Of people with several values it is the mean over these.
+
+        Where each of several columns is protected by itself, of this column, or of the one of which shares tell most.
+        """
+        asked = [one for one in self.each() if column is None or one.schema.sensitive == (column,)]
+        found = [float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in asked]
+        if self.bundles is not None:
+            found = [one * each.rows / max(1, int(each.sensitive.counts.sum())) for one, each in zip(found, asked, strict=True)]
+        return max(found)
+
     @cached_property
     def classes(self) -> Classes:
         """People with the same quasi values as published, counted."""
@@ -198,21 +233,48 @@ class Table:
         columns = self._source.columns[: len(self.schema.quasi)]
         return fingerprint(columns, self._source.rows, identity=self._source.identity)
 
+    @property
+    def marks(self) -> Marks:
+        """What tells the people of this table in a later one: by whom a row is about, and by their quasi values."""
+        source, quasi = self._source, self._source.columns[: len(self.schema.quasi)]
+        rows = [(source.person, quasi_hashes(quasi, source.rows))]
+        return Marks(self.people_fingerprint, self.schema.told_by, self.schema.one_row_per_person, rows)
+
+    @property
+    def times(self) -> Integers | None:
+        """How many rows everybody has where a person has all of hers; None where everybody has one. It is never published."""
+        source = self._source
+        return source.times if source.times is None or source.kept is None else source.times[source.kept]
+
     def to_arrow(self) -> pa.Table:
         """Return the coded table decoded: quasi columns as published, then the sensitive columns (binned)."""
         columns = {column.name: column.arrow() for column in self.quasi}
+        if self.bundles is not None:
+            each = zip(self.schema.sensitive, self.bundles.each(), strict=True)
+            return pa.table(columns | {name: one.lists() for name, one in each})
         codes = pa.array(self.sensitive.codes)
         domain = self.sensitive.domain.table
         return pa.table(columns | {name: domain.column(name).take(codes) for name in domain.column_names})
 
-    def apart(self) -> tuple[Table, ...]:
+    def each(self) -> tuple[Table, ...]:
         """Return the table with one sensitive column after the other, where each is protected by itself; else this one alone."""
-        if not self.schema.apart:
+        if not self.schema.protects_each:
             return (self,)
         return tuple(
             replace(self, schema=self.schema.only(name), sensitive=one)
-            for name, one in zip(self.sensitive.domain.names, self.sensitive.apart(), strict=True)
+            for name, one in zip(self.sensitive.domain.names, self.sensitive.each(), strict=True)
         )
+
+    @property
+    def bundles(self) -> Bundles | None:
+        """What people have where they may have several values of a secret, or none; None where everybody has one of each."""
+        return self.sensitive if isinstance(self.sensitive, Bundles) else None
+
+    @property
+    def events(self) -> Domain | Events:
+        """The values of all secrets in one list; of one secret its values."""
+        each = list(self.sensitive.domain.secrets) if self.bundles else [one.sensitive.domain for one in self.each()]
+        return each[0] if len(each) == 1 else Events(tuple(each))
 
     def take(self, rows: Array) -> Table:
         """Return the table of these rows (positions or a mask), without the values that none of them has."""
@@ -221,7 +283,7 @@ class Table:
         if len(chosen) == 0:
             raise InputError("no row was chosen, and a table needs at least one", hint="check the rows or the condition")
         quasi = tuple(taken(column, chosen) for column in self.quasi)
-        sensitive = _taken(self.sensitive, chosen)
+        sensitive = self.sensitive.at(chosen).only_used()
         return replace(self, quasi=quasi, sensitive=sensitive, rows=len(chosen), _source=self._source.take(chosen))
 
     def shuffled(self, random: Randomness) -> tuple[Table, Array]:
@@ -236,14 +298,13 @@ class Table:
         return self._reordered(self._ascending())[0]
 
     def _ascending(self) -> Array:
-        values = len(self.sensitive.domain)
+        values = int(self.sensitive.codes.max()) + 1
         coded = [(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)]
         return ascending(combine_codes(coded), used_up=True)
 
     def _reordered(self, order: Array) -> tuple[Table, Array]:
         quasi = tuple(column.take(order) for column in self.quasi)
-        sensitive = Sensitive(self.sensitive.domain, taken_at(self.sensitive.codes, order))
-        return replace(self, quasi=quasi, sensitive=sensitive, _source=self._source.reordered(order)), order
+        return replace(self, quasi=quasi, sensitive=self.sensitive.at(order), _source=self._source.reordered(order)), order
 
     @cached_property
     def _ids(self) -> Integers:
@@ -251,9 +312,3 @@ class Table:
         ids = ids.astype(np.int64, copy=False)
         ids.setflags(write=False)
         return ids
-
-
-def _taken(sensitive: Sensitive, rows: Array) -> Sensitive:
-    used, codes = np.unique(sensitive.codes[rows], return_inverse=True)
-    domain = Domain(sensitive.domain.table.take(pa.array(used)), sensitive.domain.kinds)
-    return Sensitive(domain, codes.astype(code_type(len(used))))

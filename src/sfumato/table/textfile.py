@@ -13,7 +13,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,11 @@ from sfumato.table.parse import guess, parse_dates, parse_numbers
 from sfumato.table.source import Source
 
 DELIMITERS = (",", ";", "\t", "|")
-_HEAD = 1 << 18
+_HEAD = 1 << 17  # no cell in it is longer than Python's own parser allows
 _LONGEST_HEADER = 1 << 23
 _BLOCK, _NARROW = 1 << 20, 1000
+_WIDER, _WIDEST = 16, (1 << 31) - 1
+"""By how much blocks grow where a row is longer than one, and the longest row, as of text in Arrow and Parquet."""
 _LOOKED_AT = 1000
 _TEXT = pa.string()
 _CODED = pa.dictionary(pa.int32(), _TEXT)
@@ -60,7 +62,8 @@ class ReadOptions:
     """How to read a file: the `[input]` part of a policy. The delimiter is guessed from the first lines when None.
 
     Without a `header`, the first line is a person, and `names` says what the columns are called: column_1, column_2, … where
-    it says nothing. `sheet` is one of a workbook's, the first one when None.
+    it says nothing. `sheet` is one of a workbook's, the first one when None. `rename` numbers columns of one name, which are
+    refused otherwise: score, score_2.
     """
 
     delimiter: str | None = None
@@ -70,6 +73,7 @@ class ReadOptions:
     header: bool = True
     names: Sequence[str] = ()
     sheet: str | None = None
+    rename: bool = False
 
     def __post_init__(self) -> None:
         self._check_header()
@@ -97,9 +101,26 @@ class ReadOptions:
             raise PolicyError("names: expected a list of different, non-empty texts", hint='names = ["age", "sex"]')
         if self.names and self.header:
             raise PolicyError("names: the file has a header, which names its columns", hint="header = false, or leave names out")
+        if not isinstance(self.rename, bool) or (self.rename and not self.header):
+            raise PolicyError("rename: true numbers columns that a header calls the same", hint="rename = true, with a header")
         if self.sheet is not None and not isinstance(self.sheet, str):
             raise PolicyError(f"sheet: expected the name of a sheet, got {self.sheet!r}", hint='sheet = "Sheet1"')
         object.__setattr__(self, "names", tuple(self.names))
+
+    def headed(self, names: Sequence[str]) -> list[str]:
+        """Return the names of a header; where `rename` says so, with a number after what an earlier column is called already."""
+        if not self.rename:
+            return list(names)
+        taken: set[str] = set(names)
+        made: list[str] = []
+        for name in names:
+            if name not in made:
+                made.append(name)
+                continue
+            own = next(one for number in itertools.count(2) if (one := f"{name}_{number}") not in taken)
+            taken.add(own)
+            made.append(own)
+        return made
 
     def columns_named(self, width: int, where: str) -> list[str]:
         """Return the names of the columns of a table without a header."""
@@ -127,7 +148,7 @@ class TextFile:
         self._written = first
         names = [name.strip() for name in first]
         self.headerless = options.header and looks_like_row(names, body, options.decimal)
-        self.names = names if options.header else options.columns_named(len(first), self.name)
+        self.names = options.headed(names) if options.header else options.columns_named(len(first), self.name)
         self._check_header()
 
     def require_header(self) -> None:
@@ -157,10 +178,8 @@ class TextFile:
         The `unread` ones come as bytes, which are compared and need not be text.
         """
         kinds = {name: _TEXT if name in plain else _BYTES if name in unread else _CODED for name in columns}
-        table, ragged = self._read(kinds, threads=True)
+        table, ragged = self._read(kinds)
         if ragged:
-            # Only a single thread knows the number of a row.
-            _, ragged = self._read(kinds, threads=False)
             raise self._ragged(ragged[0], len(ragged))
         if table.num_rows == 0:
             raise InputError(
@@ -168,39 +187,77 @@ class TextFile:
             )
         return table
 
-    def _read(self, kinds: Mapping[str, pa.DataType], *, threads: bool) -> tuple[pa.Table, Ragged]:
-        ragged: Ragged = []
+    def _read(self, kinds: Mapping[str, pa.DataType]) -> tuple[pa.Table, Ragged]:
         with self._telling():
-            table = arrow_csv.read_csv(self.source.open(), **self._options(kinds, ragged, threads=threads))
+            for size in self._sizes():
+                ragged: Ragged = []
+                try:
+                    table = arrow_csv.read_csv(self.source.open(), **self._options(kinds, ragged, size))
+                    break
+                except pa.ArrowInvalid as problem:
+                    self._require_longer(problem, size)
         return pa.table([self._without_blanks(column) for column in table.columns], names=list(kinds)), ragged
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield these columns as plain text, some rows at a time, so that no file is too large."""
-        ragged: Ragged = []
-        kinds = dict.fromkeys(columns, _TEXT)
+        kinds, done = dict.fromkeys(columns, _TEXT), 0
         with self._telling():
-            for batch in arrow_csv.open_csv(self.source.open(), **self._options(kinds, ragged, threads=False)):
-                if ragged:
-                    raise self._ragged(ragged[0], 1)
-                some = pa.Table.from_batches([batch])
-                yield pa.table([self._without_blanks(column) for column in some.columns], names=list(kinds))
+            for size in self._sizes():
+                skip, ragged = done, cast("Ragged", [])
+                try:
+                    for batch in arrow_csv.open_csv(self.source.open(), **self._options(kinds, ragged, size)):
+                        if ragged:
+                            raise self._ragged(ragged[0], 1)
+                        fresh = batch.slice(min(skip, batch.num_rows))  # those before came in smaller blocks
+                        skip, done = max(0, skip - batch.num_rows), done + fresh.num_rows
+                        some = pa.Table.from_batches([fresh])
+                        yield pa.table([self._without_blanks(column) for column in some.columns], names=list(kinds))
+                    break
+                except pa.ArrowInvalid as problem:
+                    self._require_longer(problem, size)
         if ragged:
             raise self._ragged(ragged[0], 1)
 
-    def _options(self, kinds: Mapping[str, pa.DataType], ragged: Ragged, *, threads: bool) -> dict[str, Any]:
-        """Return how Arrow reads these columns of the file; rows with another number of values go to `ragged`."""
+    def _sizes(self) -> Iterator[int]:
+        """Yield how many bytes are read at once: a row must fit. A person's long cell is no reason to publish nobody."""
+        size = _BLOCK * (1 + len(self.names) // _NARROW)
+        while size < _WIDEST:
+            yield size
+            size *= _WIDER
+        yield _WIDEST
+
+    def _require_longer(self, problem: pa.ArrowInvalid, size: int) -> None:
+        """Raise a problem again that longer blocks would not solve; an open quote would make one cell of all that follows."""
+        if "straddl" not in str(problem) or size == _WIDEST or self._unclosed():
+            raise problem
+
+    def _unclosed(self) -> bool:
+        decoder, quotes = codecs.getincrementaldecoder(self.options.encoding)("replace"), 0
+        with self.source.open() as stream:
+            while raw := stream.read(_BLOCK):
+                quotes += decoder.decode(raw).count('"')
+        return quotes % 2 == 1
+
+    def _options(self, kinds: Mapping[str, pa.DataType], ragged: Ragged, size: int) -> dict[str, Any]:
+        """Return how Arrow reads these columns of the file; rows with another number of values go to `ragged`.
+
+        With one thread: only that one knows the number of a row, and with several a read that fails (a row longer than a block,
+        bytes that are no text) was seen to wait for itself forever, in Arrow 18 and 26.
+        """
 
         def note(row: arrow_csv.InvalidRow) -> str:
             ragged.append((row.number, row.actual_columns))
             return "skip"
 
-        written = dict(zip(self.names, self._written if self.options.header else self.names, strict=True))
+        kept = self.options.header and not self.options.rename
+        written = dict(zip(self.names, self._written if kept else self.names, strict=True))
         return {
             "read_options": arrow_csv.ReadOptions(
-                column_names=None if self.options.header else self.names,
+                column_names=None if kept else self.names,
+                skip_rows_after_names=int(self.options.rename),  # the header itself
                 encoding=self.options.encoding,
-                use_threads=threads,
-                block_size=_BLOCK * (1 + len(self.names) // _NARROW),  # a row must fit in a block
+                use_threads=False,
+                block_size=size,
             ),
             "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note),
             "convert_options": arrow_csv.ConvertOptions(
@@ -292,7 +349,7 @@ class TextFile:
 
     def _check_header(self) -> None:
         if len(self.names) < 2:
-            others = ", ".join(_quoted(one) for one in DELIMITERS if one != self.delimiter)
+            others = ", ".join(_quoted(delimiter) for delimiter in DELIMITERS if delimiter != self.delimiter)
             raise InputError(
                 f"{self.name}: only one column was found with the delimiter {self._delimiter()}",
                 hint=f"a table needs a quasi and a sensitive column; another [input] delimiter may find them: {others}",

@@ -8,11 +8,12 @@ import pyarrow as pa
 
 from sfumato.errors import InputError, did_you_mean
 from sfumato.table.cells import cell_text, column_of
+from sfumato.table.extent import require_compact
 from sfumato.table.extras import extra
-from sfumato.table.source import Source, require_bounded
+from sfumato.table.schema import check_unique
+from sfumato.table.source import Source
 from sfumato.table.textfile import HEADERLESS, HeaderlessError, ReadOptions, looks_like_row
 
-_ZIPPED = (".xlsx", ".xlsm", ".xlsb", ".ods")
 _LOOKED_AT = 1000
 
 
@@ -20,8 +21,7 @@ def read_sheet(source: Source, options: ReadOptions) -> pa.Table:
     """Return the table on a sheet: the one that `[input] sheet` names, else the first; its first row names the columns."""
     calamine = extra("python_calamine")
     assert source.path is not None
-    if source.ending in _ZIPPED:
-        require_bounded(source.path)
+    require_compact(source.path, source.ending, options.sheet)
     rows = [row for row in _cells(calamine, source, options) if any(cell not in ("", None) for cell in row)]
     if not rows:
         raise InputError(
@@ -35,9 +35,9 @@ def read_sheet(source: Source, options: ReadOptions) -> pa.Table:
         unnamed = [str(place) for place, name in enumerate(first, 1) if not name.strip()]
         if unnamed:
             raise InputError(f"{source.name}: column {', '.join(unnamed[:10])} has no name in the first row", hint="name it")
-    names = [name.strip() for name in first] if options.header else options.columns_named(len(first), source.name)
-    if len(set(names)) < len(names):
-        raise InputError(f"{source.name}: two columns have the same name", hint="rename the columns")
+    stripped = [name.strip() for name in first]
+    names = options.headed(stripped) if options.header else options.columns_named(len(first), source.name)
+    check_unique(names, source.name)
     body_rows = rows[1:] if options.header else rows
     return pa.table({name: column_of((row[place] for row in body_rows), options.null) for place, name in enumerate(names)})
 

@@ -56,3 +56,6 @@ _WRITERS: dict[str, Callable[[pa.Table, BinaryIO], None]] = {
     ".arrow": feather.write_feather,
     ".feather": feather.write_feather,
 }
+
+ENDINGS = frozenset(_WRITERS)
+"""How the names of files end that are written here."""

@@ -42,6 +42,32 @@ def example_tables() -> dict[str, Table]:
     }
 
 
+def several_values() -> Table:
+    """Return people with all their rows and two columns of a secret: any number of values, some of them none."""
+    coins = np.random.default_rng(11)
+    who = np.repeat(np.arange(160), coins.choice([1, 2, 4], 160))
+    many = len(who)
+    value = np.array([f"v{k}" for k in range(8)])
+    first, second = (pa.array(value[coins.integers(0, 8, many)], mask=coins.random(many) < part) for part in (0.2, 0.6))
+    visits = {
+        "name": [f"{SECRET}-{k}" for k in who],
+        "age": 20 + who % 40,
+        "sex": np.array(["f", "m"])[who % 2],
+        "value": first,
+        "more": second,
+        "secret-note": [f"{SECRET} note {k}" for k in range(many)],
+    }
+    order = pa.array(coins.permutation(many))
+    schema = Schema(
+        identifier=["name"],
+        quasi=["age", "sex"],
+        secrets={"value": ["value", "more"]},
+        other=["secret-note"],
+        people={"key": "name", "keep": "all"},
+    )
+    return Table.from_frame(pa.table(visits).take(order), schema)
+
+
 def balanced_designs() -> dict[str, Table]:
     """Return small tables full of ties, where rounding in the order of the rows would decide: columns that permute each other,
     categories with equal means, a Latin square, twins, and equal counts of everything."""

@@ -23,11 +23,12 @@ from sfumato.errors import Infeasible, NotProvable, SfumatoError
 from sfumato.methods.base import Method
 from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from sfumato.privacy.requirement import Against, Requirement
+from sfumato.query.answer import Estimate
 from sfumato.release.base import Release
 from sfumato.release.files import MANIFEST, parquet_bytes
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease
 from sfumato.table import Schema, Table
-from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side
+from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side, several_values
 
 
 class ConformanceError(AssertionError):
@@ -60,8 +61,10 @@ def check_method(method: Method, requirement: Requirement | None = None, tables:
                 except ConformanceError as error:
                     raise ConformanceError(f"{check.__name__} on the table {name!r}: {error}") from None
                 done.append(f"{check.__name__} ({name})")
+        if tables is None:
+            several_values_are_published_or_refused(method, requirement)
         _order_decides_nothing(method, requirement)
-        if "engineer" in proven and method.form != "randomized":
+        if "engineer" in proven and not method.shown_as.by_coin:
             rerunning_tells_nothing(method)
     return done
 
@@ -81,7 +84,7 @@ def audit_confirms_the_claims(method: Method, requirement: Requirement, table: T
         require(made.audit.holds is True, "the audit with table and links holds")
         return
     require(bool(release.claims), "a release makes at least one claim")
-    require(release.manifest.basis in BASES or release.form == "randomized", "a release states the basis of its groups")
+    require(release.manifest.basis in BASES or release.shown_as.by_coin, "a release states the basis of its groups")
     values = [claim for claim in release.claims if claim.kind == "association"]
     require(all(claim.adversary == requirement.against for claim in values), "the claim names the policy's adversary")
     hidden = [claim.adversary for claim in release.claims if claim.kind == "presence"]
@@ -92,31 +95,31 @@ def audit_confirms_the_claims(method: Method, requirement: Requirement, table: T
 
 
 def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: Table) -> None:
-    """No person's belief in any value, averaged over the rows that fit her, exceeds the bound.
+    """No person's largest belief in any value, over the groups and rows that fit her, exceeds the bound.
 
     A randomized release leaves the shares of its parts to the reader: the bounds are about the true ones, or about the declared.
-    Of noisy counts the shares that a reader takes for a bucket's add up, and the claim is about odds.
+    Of noisy counts the shares that a reader takes for a group's add up, and the claim is about odds.
     """
     if not method.proves():
         return
     release = method.run(table, requirement, random=2).release
-    if release.form == RandomizedRelease.form:
+    if release.shown_as.by_coin:
         people = _numbered(table)
         drawn = cast("RandomizedRelease", method.run(people, requirement, random=2).release)
-        release = drawn
-        beliefs = drawn.beliefs(people.to_arrow(), shares=None if drawn.declared else _true_shares(drawn, people))
+        release, shares = drawn, None if drawn.declared else _true_shares(drawn, people)
+        beliefs, mean = (ask(people.to_arrow(), shares=shares) for ask in (drawn.beliefs, drawn.mean_beliefs))
         known = drawn.manifest.method["shares"] if drawn.declared else table.sensitive.histogram()
         whole = sum(map(Fraction, known.values()))
         bounds = requirement.limits({label: Fraction(share) / whole for label, share in known.items()})
     else:
-        beliefs = release.beliefs(table.to_arrow())
-        found = method.bounds(table, requirement)
-        bounds = dict(zip(found.values, found.limits, strict=True))
-    labels = getattr(release, "domain").labels  # noqa: B009  (every form with beliefs has a domain)
+        beliefs, mean = release.beliefs(table.to_arrow()), release.mean_beliefs(table.to_arrow())
+        bounds = method.bounds(table, requirement).value_limits
+    labels = release.labels
     limits = np.array([float(bounds[label]) for label in labels])
-    if release.manifest.basis != "noisy":  # noise bounds how much odds grow; what a bucket's shares teach is not bounded
+    if not release.manifest.rests_on.noisy:  # noise bounds how much odds grow; what a group's shares teach is not bounded
         require(bool((np.nanmax(beliefs, axis=0) <= limits + 1e-12).all()), "beliefs are at most the bounds")
-    require(bool(np.allclose(np.nansum(beliefs, axis=1), 1)), "beliefs of a published person add up to one")
+    if table.bundles is None:
+        require(bool(np.allclose(np.nansum(mean, axis=1), 1)), "mean beliefs of a published person add up to one")
 
 
 def _numbered(table: Table) -> Table:
@@ -304,6 +307,34 @@ def infeasible_bounds_are_refused(method: Method, requirement: Requirement, tabl
     raise ConformanceError("an infeasible requirement is refused")
 
 
+def several_values_are_published_or_refused(method: Method, requirement: Requirement) -> None:
+    """People who may have several values of a secret are refused with a reason, or every promise holds for them too.
+
+    The bounds are weak enough for people of every number of rows.
+    """
+    table = several_values()
+    asked = FPrivacy(theta=2, offset="1/2", against=requirement.against)
+    if method.hides_presence or method.bundles_refused(asked.against):
+        try:
+            method.run(table, asked if not method.hides_presence else requirement, random=1)
+        except SfumatoError:
+            return
+        raise ConformanceError("a method that cannot publish several values a person refuses them")
+    for check in SEVERAL:
+        try:
+            check(method, asked, table)
+        except ConformanceError as error:
+            raise ConformanceError(f"{check.__name__} on people with several values: {error}") from None
+    made = method.run(table, asked, random=1).release
+    for part in made.each:
+        counts = part.count(f"{part.secrets[0]} IN ('v1')")
+        has = table.sensitive.histogram()["v1"]
+        require(
+            isinstance(counts, Estimate) and math.isclose(counts.value, has),
+            "who has a value is counted once, however often she has it",
+        )
+
+
 CHECKS: tuple[Callable[[Method, Requirement, Table], None], ...] = (
     audit_confirms_the_claims,
     beliefs_stay_within_bounds,
@@ -314,6 +345,10 @@ CHECKS: tuple[Callable[[Method, Requirement, Table], None], ...] = (
     unprovable_claims_are_refused,
     infeasible_bounds_are_refused,
 )
+
+
+SEVERAL = CHECKS[:6]
+"""What is checked with people who may have several values of a secret."""
 
 
 def _same(one: Release, two: Release) -> bool:

@@ -2,13 +2,22 @@
 
 from sfumato.utility.gcp import Gcp, gcp, gcp_of_groups
 from sfumato.utility.loss import BucketLoss, bucket_loss, setting_loss
-from sfumato.utility.query_error import Asked, ErrorClass, WorkloadError, asked_of, error_of, independence, marginals, query_error
+from sfumato.utility.query_error import (
+    ErrorClass,
+    TrueAnswers,
+    WorkloadError,
+    asked_of,
+    error_of,
+    independence,
+    marginals,
+    query_error,
+)
 
 __all__ = [
-    "Asked",
     "BucketLoss",
     "ErrorClass",
     "Gcp",
+    "TrueAnswers",
     "WorkloadError",
     "asked_of",
     "bucket_loss",

@@ -41,15 +41,12 @@ def gcp(release: Release) -> Gcp:
     """Return the GCP of a release in groups: of its ranges, or of those its buckets would be shown by ([003], NCP)."""
     if release.form not in _GCP:
         raise InputError(f"the form {release.form!r} has no groups with ranges", hint="GCP is for ranges and buckets")
-    one: Any = release
-    if release.manifest.apart:
-        one = one.parts[0]  # ranges are those of people, whatever is secret
-    return _GCP[release.form](one, declared_in(release.manifest.schema))
+    return _GCP[release.form](release, declared_in(release.manifest.schema))
 
 
 _GCP: dict[str, Callable[[Any, Schema | None], Gcp]] = {
     RangesRelease.form: lambda release, declared: _mean(release.boxes, release.sizes, declared),
-    BucketsRelease.form: lambda release, declared: gcp_of_groups(release.quasi, release.bucket, schema=declared),
+    BucketsRelease.form: lambda release, declared: gcp_of_groups(release.quasi, release.group, schema=declared),
 }
 
 

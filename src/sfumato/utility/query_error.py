@@ -11,6 +11,7 @@ from sfumato.arrays import Flags, Floats
 from sfumato.errors import InputError
 from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.count import count_many
+from sfumato.query.facts import having
 from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.predicate import Query
 from sfumato.query.rows import RowIndex
@@ -58,7 +59,7 @@ class WorkloadError(ErrorClass):
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrueAnswers:
     """Questions that somebody meets, the true answers, and those of assuming independence; `dropped` were met by nobody."""
 
     queries: tuple[Query, ...]
@@ -67,7 +68,7 @@ class Asked:
     dropped: int
 
 
-def asked_of(table: TableLike, workload: Workload) -> Asked:
+def asked_of(table: TableLike, workload: Workload) -> TrueAnswers:
     """Return the questions of a workload that somebody in the table meets, with their answers."""
     truth = true_answers(table, workload)
     kept = np.flatnonzero(truth > 0)
@@ -75,7 +76,7 @@ def asked_of(table: TableLike, workload: Workload) -> Asked:
         raise InputError("no query of the workload has a true answer above 0", hint="ask less selective questions")
     queries = tuple(workload.queries[i] for i in kept)
     alone = independence(table, Workload(workload.name, queries))
-    return Asked(queries, truth[kept].astype(float), alone, len(truth) - len(kept))
+    return TrueAnswers(queries, truth[kept].astype(float), alone, len(truth) - len(kept))
 
 
 def query_error(
@@ -87,7 +88,7 @@ def query_error(
 
 def error_of(
     release: Release,
-    asked: Asked,
+    asked: TrueAnswers,
     *,
     estimator: Estimator | None = None,
     confidence: float = 0.95,
@@ -128,13 +129,15 @@ def error_of(
 
 def independence(table: TableLike, workload: Workload) -> Floats:
     """Return the answers of somebody who knows the quasi table and the shares of sensitive values, but no link."""
-    vocabulary = vocabulary_of(table)
     rows = len(table.sensitive.codes)
     index = RowIndex.of(table.quasi, rows)
+    several = getattr(table, "bundles", None) is not None
+    known = None if several else vocabulary_of(table)
     answers = []
     for query in workload:
-        pieces = exact_pieces(query, vocabulary)
-        answers.append(sum(index.find(piece.rows)[1] * table.sensitive.counts[piece.values].sum() / rows for piece in pieces))
+        people, asked = having(table, query) if several else (table, query)
+        pieces, counts = exact_pieces(asked, known or vocabulary_of(people)), people.sensitive.counts
+        answers.append(sum(index.find(piece.rows)[1] * counts[piece.values].sum() / rows for piece in pieces))
     return np.array(answers, dtype=float)
 
 

@@ -34,7 +34,7 @@ def boxes(table, alpha, requirement=None, *, tight=False, floor=1, weights=None)
 
 
 @given(table=crowds(), alpha=st.sampled_from(ALPHAS), tight=st.booleans(), ell=st.integers(1, 3), floor=st.integers(1, 9))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_everybody_is_in_one_box_that_keeps_alpha_and_bounds_and_no_two_boxes_cover_the_same_combination(
     table, alpha, tight, ell, floor
 ):

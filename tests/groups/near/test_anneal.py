@@ -24,9 +24,9 @@ from sfumato.groups.near._anneal_kernels import (
     undo,
 )
 from sfumato.groups.near.anneal import _small_needs, annealed_groups, first_groups, schedule
-from sfumato.groups.near.order import NEIGHBOURS, Scale, domain_widths, neighbours
+from sfumato.groups.near.order import NEIGHBOURS, BoxCost, domain_widths, neighbours
 from sfumato.groups.near.window import Search, Windows
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import SeededRandomness
 from sfumato.utility.gcp import gcp_of_groups
 
@@ -110,7 +110,7 @@ def run(table, requirement, *, effort=0.02, seed=1):
 def test_the_told_change_of_cost_is_the_brute_force_one_and_undoing_restores_everything(seed):
     table = table_of(seed)
     bounds = LDiversity(2, against="reader").bounds(table.sensitive.histogram())
-    scale = Scale.of(table.quasi, domain_widths(table.quasi, table.schema))
+    scale = BoxCost.of(table.quasi, domain_widths(table.quasi, table.schema))
     need, start = _small_needs(bounds)
     coins = np.random.default_rng(seed)
     home = coins.integers(0, 9, table.rows)
@@ -141,7 +141,7 @@ def _kept(bounds, table, home, g):
     """Return whether a group keeps its bounds."""
     mask = home == g
     used = np.unique(table.sensitive.codes[mask])
-    mine = Bounds(*(tuple(part[v] for v in used) for part in (bounds.values, bounds.counts, bounds.limits)))
+    mine = Bounds.of(*(tuple(part[v] for v in used) for part in (bounds.values, bounds.counts, bounds.limits)))
     return not mask.any() or keeps(table.take(mask), home[mask], mine)
 
 
@@ -165,7 +165,7 @@ def test_every_record_is_in_one_group_and_every_group_keeps_the_bounds(seed, row
     grouping = found
     assert grouping.sizes.min() >= 1
     assert grouping.sizes.sum() == rows
-    require_bounds(histograms(grouping.group, table.sensitive.codes, len(bounds.values)), grouping.sizes, bounds.limits)
+    require_bounds(histograms(grouping.group, table.sensitive.codes, len(bounds.values)), grouping.sizes, bounds)
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
@@ -212,7 +212,7 @@ def test_the_number_of_processors_changes_nothing(monkeypatch):
 
 def test_neighbours_are_the_nearest_of_a_small_table():
     table = table_of(9, rows=100)
-    scale = Scale.of(table.quasi, domain_widths(table.quasi, table.schema))
+    scale = BoxCost.of(table.quasi, domain_widths(table.quasi, table.schema))
     near = neighbours(scale, [np.arange(100)], SeededRandomness(1))
     apart = np.array([[distance(scale, a, b) if a != b else np.inf for b in range(100)] for a in range(100)])
     blocks = near >= 0
@@ -233,7 +233,7 @@ def distance(scale, a, b):
 
 
 def test_orders_hold_every_row_once():
-    scale = Scale.of(table_of(10).quasi, [300, 5, 1, 4000])
+    scale = BoxCost.of(table_of(10).quasi, [300, 5, 1, 4000])
     assert sorted(scale.order(SeededRandomness(1), wobble=0.7).tolist()) == list(range(120))
 
 

@@ -15,7 +15,7 @@ from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.groups.near._match_kernels import assign, match_block
 from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.matched import matched_groups, variety
-from sfumato.groups.near.order import Scale, domain_widths
+from sfumato.groups.near.order import BoxCost, domain_widths
 from sfumato.groups.near.packing import group_sizes, pack, pack_classes
 from sfumato.groups.settings.plan import plan
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity
@@ -132,7 +132,7 @@ def test_everybody_is_in_one_group_and_every_group_keeps_the_bounds(requirement)
     assert (found.group >= 0).all()
     assert found.sizes.min() > 0
     shown = histograms(found.group, table.sensitive.codes, len(bounds.values))
-    require_bounds(shown, found.sizes, bounds.limits)
+    require_bounds(shown, found.sizes, bounds)
     assert found.figures["people_left_over"] < 450
 
 
@@ -179,7 +179,7 @@ def test_missing_numbers_and_constant_columns_are_matched_too():
     ages = [None if k % 7 == 0 else k % 50 for k in range(210)]
     table = people([f"v{k % 3}" for k in range(210)], age=ages, same=["x"] * 210)
     found, bounds = groups_of(table, LDiversity(3))
-    require_bounds(histograms(found.group, table.sensitive.codes, len(bounds.values)), found.sizes, bounds.limits)
+    require_bounds(histograms(found.group, table.sensitive.codes, len(bounds.values)), found.sizes, bounds)
     assert set(found.sizes.tolist()) == {3}
 
 
@@ -196,4 +196,4 @@ def test_widths_are_those_of_declared_domains_and_else_those_seen():
 
 def test_variety_is_how_far_apart_two_people_are():
     table = people(["x", "y"] * 50, sex=["f", "m"] * 50, age=[0] * 50 + [10] * 50)
-    assert variety(Scale.of(table.quasi, [1.0, 10.0])).tolist() == [FINE // 2, 13 * FINE // 20]
+    assert variety(BoxCost.of(table.quasi, [1.0, 10.0])).tolist() == [FINE // 2, 13 * FINE // 20]

@@ -9,13 +9,13 @@ from itertools import combinations
 from hypothesis import strategies as st
 
 from sfumato.groups.settings._kernels import first_pair
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 Classes = tuple[tuple[int, int], ...]
 
 
 def bounds_of(counts: list[int], limits: list[Fraction]) -> Bounds:
-    return Bounds(tuple(f"v{i:03d}" for i in range(len(counts))), tuple(counts), tuple(limits))
+    return Bounds.of(tuple(f"v{i:03d}" for i in range(len(counts))), tuple(counts), tuple(limits))
 
 
 def linear_bounds(counts: list[int], theta: int | str, offset: str) -> Bounds:
@@ -30,7 +30,7 @@ def cap(bounds: Bounds, value: int, size: int, once: bool = False) -> int:
 
 def is_valid(bounds: Bounds, classes: Classes, once: bool = False) -> bool:
     """Gale's condition, for every subset of size classes: what they need is no more than what may go there."""
-    if sum(size * number for size, number in classes) != bounds.total:
+    if sum(size * number for size, number in classes) != bounds.people:
         return False
     for count in range(1, len(classes) + 1):
         for chosen in combinations(classes, count):
@@ -64,7 +64,7 @@ def best_loss(bounds: Bounds, max_size: int, *, kinds: int | None = None, once: 
     """The least loss of a valid setting of at most `kinds` sizes, by trying all."""
     smallest = min(-(-limit.denominator // limit.numerator) for limit in bounds.limits)
     sizes = list(range(smallest, max_size + 1))
-    settings = sorted(all_settings(bounds.total, sizes), key=loss)
+    settings = sorted(all_settings(bounds.people, sizes), key=loss)
     for classes in settings:
         if (kinds is None or len(classes) <= kinds) and is_valid(bounds, classes, once):
             return loss(classes)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ClaimBroken
 from sfumato.groups.settings._kernels import transport
-from sfumato.groups.settings.flow import Cut, allocate, check_plan, solve_flow
+from sfumato.groups.settings.flow import Shortage, allocate, check_plan, solve_flow
 from sfumato.groups.settings.setting import Plan, Setting
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from tests.groups.settings.oracle import bounds_of, is_valid, linear_bounds, max_flow, small_bounds
 
 
@@ -38,7 +38,7 @@ def test_the_kernel_finds_as_large_a_flow_as_plain_augmentation(data: st.DataObj
 @settings(max_examples=150, deadline=None)
 def test_a_setting_of_any_sizes_is_valid_exactly_when_brute_force_says_so(bounds: Bounds, data: st.DataObject) -> None:
     classes = []
-    left = bounds.total
+    left = bounds.people
     for size in data.draw(st.permutations(range(1, 8))):
         number = data.draw(st.integers(0, left // size))
         classes.append((size, number))
@@ -55,9 +55,9 @@ def test_a_failing_setting_comes_with_sizes_that_cannot_be_filled() -> None:
     bounds = linear_bounds([1] * 8 + [6] * 4 + [9] * 2, 2, "0.05")
     sizes, numbers = np.array([4, 14]), np.array([5, 0])
     result = solve_flow(np.array(bounds.counts), bounds.caps([4, 14]), sizes, numbers * 2)
-    assert not isinstance(result, Cut)
+    assert not isinstance(result, Shortage)
     too_many = solve_flow(np.array(bounds.counts), bounds.caps([4, 14]), sizes, np.array([12, 0]))
-    assert isinstance(too_many, Cut)
+    assert isinstance(too_many, Shortage)
     caps = bounds.caps([4, 14])
     need = (sizes * np.array([12, 0]))[too_many.sizes].sum()
     free = np.array(bounds.counts)[too_many.free].sum()

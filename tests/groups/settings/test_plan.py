@@ -11,7 +11,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.groups.settings.flow import check_plan
 from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.methods import MultiSize
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from tests.groups.settings.oracle import best_loss, bounds_of, small_bounds
 
 KINDS = {"one-size": 1, "two-size": 2, "top-down": 2, "optimal": None}
@@ -27,10 +27,10 @@ def test_a_plan_exists_exactly_when_brute_force_finds_a_setting(bounds: Bounds, 
         nearest = caught.value.nearest.get("max_size")
         assert nearest is not None or once
         if isinstance(nearest, int):
-            assert plan(bounds, strategy=strategy, max_size=nearest, once=once).setting.total == bounds.total
+            assert plan(bounds, strategy=strategy, max_size=nearest, once=once).setting.total == bounds.people
         other: Any = caught.value.nearest.get("strategy")
         if other is not None:
-            assert plan(bounds, strategy=other, max_size=max_size, once=once).setting.total == bounds.total
+            assert plan(bounds, strategy=other, max_size=max_size, once=once).setting.total == bounds.people
         return
     found = plan(bounds, strategy=strategy, max_size=max_size, once=once)
     check_plan(bounds, found, once=once)
@@ -42,14 +42,14 @@ def test_a_plan_exists_exactly_when_brute_force_finds_a_setting(bounds: Bounds, 
 def test_the_order_of_the_values_changes_nothing(bounds: Bounds, random: Any) -> None:
     order = list(range(len(bounds.values)))
     random.shuffle(order)
-    shuffled = Bounds(
+    shuffled = Bounds.of(
         tuple(bounds.values[i] for i in order),
         tuple(bounds.counts[i] for i in order),
         tuple(bounds.limits[i] for i in order),
     )
     for strategy in STRATEGIES:
-        one = plan(bounds, strategy=strategy, max_size=bounds.total)
-        other = plan(shuffled, strategy=strategy, max_size=bounds.total)
+        one = plan(bounds, strategy=strategy, max_size=bounds.people)
+        other = plan(shuffled, strategy=strategy, max_size=bounds.people)
         assert one.setting == other.setting
         assert one.allocation[order].tolist() == other.allocation.tolist()
 
@@ -109,7 +109,7 @@ def test_once_keeps_every_value_single_and_says_when_that_is_impossible() -> Non
     assert plan(bounds_of([2, 2, 2], [Fraction(1)] * 3), once=True).setting.classes == ((1, 6),)
     bounds = bounds_of([4, 1, 1], [Fraction(2, 3), Fraction(1, 2), Fraction(1, 2)])
     assert plan(bounds, max_size=6).loss > 0
-    with pytest.raises(Infeasible, match="at most once in a bucket") as caught:
+    with pytest.raises(Infeasible, match="once in a bucket") as caught:
         plan(bounds, max_size=6, once=True)
     assert caught.value.nearest == {}
     assert "without decoys" in str(caught.value)

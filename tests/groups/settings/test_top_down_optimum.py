@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from fractions import Fraction
 
@@ -16,14 +17,14 @@ from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import partition, top_down
 from sfumato.groups.settings.two_size import SEARCHES, best_pair, best_two_size
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from tests.groups.settings.oracle import all_settings, best_loss, bounds_of, is_valid, linear_bounds, loss, small_bounds
 
 SKEWED = [900, 700, 400, 350, 200, 150, 120, 90, 60, 40, 30, 20, 15, 10, 5]
 
 
 @given(small_bounds(), st.integers(1, 8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_partition_seats_every_record_within_its_caps(bounds: Bounds, max_size: int) -> None:
     problem = Problem.of(bounds, max_size=max_size)
     pair = best_pair(problem.counts, problem.caps, problem.sizes) if len(problem.sizes) > 1 else None
@@ -49,7 +50,7 @@ def test_the_partition_moves_the_rarest_values_first() -> None:
 
 
 @given(small_bounds(), st.integers(1, 8), st.sampled_from(SEARCHES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_top_down_is_valid_and_never_worse_than_two_sizes(bounds: Bounds, max_size: int, search: str) -> None:
     problem = Problem.of(bounds, max_size=max_size)
     if not len(problem.sizes):
@@ -63,7 +64,7 @@ def test_top_down_is_valid_and_never_worse_than_two_sizes(bounds: Bounds, max_si
 
 
 @given(small_bounds(), st.integers(1, 8), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_optimum_is_what_brute_force_finds(bounds: Bounds, max_size: int, once: bool) -> None:
     problem = Problem.of(bounds, max_size=max_size, once=once)
     expected = best_loss(bounds, max_size, once=once)
@@ -76,14 +77,14 @@ def test_the_optimum_is_what_brute_force_finds(bounds: Bounds, max_size: int, on
 
 
 @given(small_bounds(), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_inequality_holds_for_every_valid_setting(bounds: Bounds, max_size: int) -> None:
     problem = Problem.of(bounds, max_size=max_size)
     sizes = problem.sizes.tolist()
     if not sizes:
         return
     cuts = Cuts(problem)
-    valid = [dict(classes) for classes in all_settings(bounds.total, sizes) if is_valid(bounds, classes)]
+    valid = [dict(classes) for classes in all_settings(bounds.people, sizes) if is_valid(bounds, classes)]
     answer = cuts.relax()
     while answer.x is not None and cuts.separate(
         np.floor(answer.x * SCALE).astype(np.int64), scale=SCALE, tolerance=SCALE // 100
@@ -97,11 +98,11 @@ def test_every_inequality_holds_for_every_valid_setting(bounds: Bounds, max_size
 
 
 @given(small_bounds(), st.integers(2, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_exchanges_of_buckets_keep_a_setting_valid_and_end_where_none_improves_it(bounds: Bounds, max_size: int) -> None:
     problem = Problem.of(bounds, max_size=max_size)
     sizes = problem.sizes.tolist()
-    for classes in list(all_settings(bounds.total, sizes))[:20] if sizes else []:
+    for classes in list(all_settings(bounds.people, sizes))[:20] if sizes else []:
         if not is_valid(bounds, classes):
             continue
         numbers = np.array([dict(classes).get(size, 0) for size in sizes])
@@ -122,7 +123,7 @@ def test_every_setting_that_is_not_valid_violates_an_inequality_that_separation_
     problem = Problem.of(bounds, max_size=7)
     sizes = problem.sizes.tolist()
     seen = {True: 0, False: 0}
-    for classes in all_settings(bounds.total, sizes):
+    for classes in all_settings(bounds.people, sizes):
         chosen = dict(classes)
         numbers = np.array([chosen.get(size, 0) for size in sizes])
         cuts = Cuts(problem)
@@ -147,6 +148,17 @@ def test_the_optimum_reaches_its_gap_and_is_never_worse_than_top_down(theta: int
     tight = optimum(problem, gap=0.0)
     assert tight is not None
     assert found.lower_bound <= tight.setting.loss <= found.setting.loss
+
+
+def test_what_the_solver_prints_does_not_mix_with_what_a_program_reads(capfd: pytest.CaptureFixture[str]) -> None:
+    # Found by chance: HiGHS of SciPy 1.17 prints a line three times here, although it is told to be silent.
+    caps = np.array([[0, 0, 1], [1, 1, 2], [1, 1, 2]])
+    problem = Problem(np.array([3, 4, 6]), np.array([2, 3, 4]), caps, np.arange(3))
+    print("[", flush=True)
+    optimum(problem)
+    print("]", flush=True)
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr().out == "[\n]\n"
 
 
 def test_without_time_the_optimum_returns_top_down_and_says_it_is_not_complete() -> None:

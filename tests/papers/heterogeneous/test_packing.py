@@ -9,7 +9,7 @@ from sfumato.errors import Infeasible
 from sfumato.exact import floor_times
 from sfumato.papers.heterogeneous.packing import diversity_pools, fewest_pools, likeness_pools, pack, pack_remainders
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 COUNTS = st.lists(st.integers(1, 40), min_size=2, max_size=9)
 
@@ -80,7 +80,7 @@ def test_dummies_fill_up_only_where_the_number_of_pools_does_not_divide_the_peop
 
 
 def test_more_than_eligible_is_refused_with_the_largest_possible_l():
-    bounds = Bounds(("a", "b", "c"), (5, 2, 2), (Fraction(1),) * 3)
+    bounds = Bounds.of(("a", "b", "c"), (5, 2, 2), (Fraction(1),) * 3)
     with pytest.raises(Infeasible, match="ℓ = 2") as error:
         diversity_pools(bounds, 2)
     assert error.value.nearest == {"l": 1}

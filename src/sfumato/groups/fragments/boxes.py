@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from sfumato.arrays import Array
-from sfumato.groups._cover_kernels import Cover
+from sfumato.groups._cover_kernels import CoverRule
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import Rule
-from sfumato.privacy.requirement import Bounds
+from sfumato.groups.soft import SoftTests
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -32,7 +32,7 @@ def presence_boxes(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | None,
-    soft: Rule | None = None,
+    soft: SoftTests | None = None,
     random: Randomness | None = None,
     progress: Progress = silent,
 ) -> Grouping:
@@ -52,6 +52,6 @@ def presence_boxes(
         weights=column_weights(columns, weights),
         soft=soft,
         random=random,
-        cover=Cover(space.codes, covering_table(people, alpha)),
+        cover=CoverRule(space.codes, covering_table(people, alpha)),
         progress=progress,
     )

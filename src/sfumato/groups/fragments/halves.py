@@ -21,13 +21,13 @@ from sfumato.arrays import Array, Integers
 from sfumato.groups.cuts import column_weights
 from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, need_table
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class HalvedBox:
     """People, the codes that they have in every column, and how many have each sensitive value, and one of each set."""
 
     rows: Integers
@@ -41,7 +41,7 @@ class Box:
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class HalvingRule:
     """What every box keeps, and where the one cut of a box would be."""
 
     columns: Sequence[Column]
@@ -52,13 +52,13 @@ class Rule:
     floor: int
     weights: Sequence[Fraction]
 
-    def box(self, rows: Integers) -> Box:
+    def box(self, rows: Integers) -> HalvedBox:
         """Return the box of these people."""
-        values = np.bincount(self.sensitive[..., rows].ravel(), minlength=len(self.bounds.counts))
-        counts = np.array([*values, *(values[list(one.places)].sum() for one in self.bounds.sets)], dtype=np.int64)
-        return Box(rows, tuple(_distinct(column.codes[rows], column.size) for column in self.columns), counts)
+        values = np.bincount(self.sensitive[..., rows].ravel(), minlength=self.bounds.valued)
+        counts = np.array([*values, *(values[list(one)].sum() for one in self.bounds.members)], dtype=np.int64)
+        return HalvedBox(rows, tuple(_distinct(column.codes[rows], column.size) for column in self.columns), counts)
 
-    def place(self, box: Box) -> tuple[int, int] | None:
+    def place(self, box: HalvedBox) -> tuple[int, int] | None:
         """Return the column to halve and the last code of its lower half; None if none shows an even number of values."""
         many = [len(codes) for codes in box.shown]
         even = [j for j in range(len(many)) if many[j] % 2 == 0]
@@ -67,7 +67,7 @@ class Rule:
         column = max(even, key=lambda j: (many[j] * self.weights[j], -j))
         return column, int(box.shown[column][many[column] // 2 - 1])
 
-    def sides(self, box: Box, place: tuple[int, int]) -> tuple[Box, Box] | None:
+    def sides(self, box: HalvedBox, place: tuple[int, int]) -> tuple[HalvedBox, HalvedBox] | None:
         """Return the two sides of a cut, if both keep the floor, the bounds on values and α."""
         lower = self.columns[place[0]].codes[box.rows] <= place[1]
         left, right = box.rows[lower], box.rows[~lower]
@@ -77,11 +77,11 @@ class Rule:
         pair = self.box(left), self.box(right)
         return pair if all(self._keeps(side) for side in pair) else None
 
-    def _keeps(self, box: Box) -> bool:
+    def _keeps(self, box: HalvedBox) -> bool:
         n = len(box.rows)
         return self._least(box) <= n and (self.alpha == 1 or n <= self.alpha * box.combinations)
 
-    def _least(self, box: Box) -> int:
+    def _least(self, box: HalvedBox) -> int:
         """Return the smallest group in which the counts of this box keep their bounds."""
         need, start = self._need
         return int(need[start[:-1] + box.counts].max())
@@ -106,7 +106,7 @@ def half_boxes(
     people = sensitive.shape[-1]
     require_presence(columns, people, alpha, bounded=bounds.protects)
     exact = [Fraction(weight) for weight in column_weights(columns, weights).tolist()]
-    rule = Rule(columns, sensitive, bounds, alpha, tight, floor, exact)
+    rule = HalvingRule(columns, sensitive, bounds, alpha, tight, floor, exact)
     group = np.empty(people, np.int32)
     waiting = [rule.box(np.arange(people))]
     groups = done = 0

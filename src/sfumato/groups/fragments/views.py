@@ -11,13 +11,14 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse, decimal_text, percent
-from sfumato.groups._cut_kernels import cut_level
+from sfumato.groups._cut_kernels import Secret, cut_level
 from sfumato.groups.cuts import Space, cut_levels, secret_of, tree_of
 from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, Matched, judge_boxes
 from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
 from sfumato.groups.grouping import Grouping, need_table
-from sfumato.privacy.requirement import Bounds, round_up
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 
@@ -25,14 +26,14 @@ _BEHIND = 1e-3  # the weight of a moved column: cutting it leaves fewer joined v
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class ViewRows:
     """The rows of the two views as numbers: equal numbers are equal rows."""
 
     left: Small
     right: Small
 
     @classmethod
-    def of(cls, columns: Sequence[Column], moved: Sequence[str]) -> Views:
+    def of(cls, columns: Sequence[Column], moved: Sequence[str]) -> ViewRows:
         """Return the views in which these columns are moved to the sensitive ones."""
         return cls(
             row_numbers([column for column in columns if column.name not in moved]),
@@ -87,7 +88,7 @@ def view_boxes(
     group; then two parts are kept if both could be solved, else the box itself if it is good, else it is left to the box it was
     cut from. Whom no box can take is an error; with `others` its advice is also to move other columns.
     """
-    views = Views.of(columns, moved)
+    views = ViewRows.of(columns, moved)
     tree = _cut(columns, moved, views, sensitive, bounds, alpha, progress)
     final, lost = _choose(tree)
     if len(lost):
@@ -101,7 +102,7 @@ def view_boxes(
 def _cut(
     columns: Sequence[Column],
     moved: Sequence[str],
-    views: Views,
+    views: ViewRows,
     sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
@@ -117,6 +118,7 @@ def _cut(
     most = np.array([alpha.numerator * size // alpha.denominator for size in range(len(sensitive) + 1)], dtype=np.int64)
     groups = Matched(views.left, views.right, need, start, limits, most, float(alpha), least, enough, strict=True)
     secret = secret_of(sensitive, bounds)
+    assert isinstance(secret, Secret)
     rows = np.arange(len(sensitive), dtype=np.int32)
 
     def cut(low: Integers, high: Integers) -> Integers:
@@ -160,7 +162,7 @@ def _choose(tree: _Tree) -> tuple[Integers, Integers]:
 def _unsolved(
     tree: _Tree,
     lost: Integers,
-    views: Views,
+    views: ViewRows,
     sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,

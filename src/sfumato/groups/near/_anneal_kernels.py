@@ -3,8 +3,8 @@
 A window is a set of whole groups. Its records are numbered in a kd order, its codes and values are numbered anew, so that all
 counts of a group stand in one short row. Costs are integers, NCP in units of 2⁻³⁶, so that adding changes never drifts; whether a
 group keeps its bounds is decided by `need`, the smallest size for a count of a value. Every function takes the `Window` first,
-its `Boxes`, or one of its arrays; records, groups, columns and codes are int64 everywhere outside of its arrays, so that each is
-compiled once.
+its `WindowBoxes`, or one of its arrays; records, groups, columns and codes are int64 everywhere outside of its arrays, so that
+each is compiled once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Window(NamedTuple):
     """The random stream."""
 
 
-class Boxes(NamedTuple):
+class WindowBoxes(NamedTuple):
     """The part of a window that the cost of boxes depends on: a call with every array of the window would take longer."""
 
     people: Small
@@ -101,7 +101,7 @@ borrowed: Any = intrinsic(_borrowed)
 @inlined
 def boxes(w: Any) -> Any:
     """Return the part of a window that the cost of boxes depends on."""
-    return Boxes(w.people, w.groups, w.pool, w.place, w.kind)
+    return WindowBoxes(w.people, w.groups, w.pool, w.place, w.kind)
 
 
 @inlined

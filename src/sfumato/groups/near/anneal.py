@@ -15,10 +15,10 @@ from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.near._anneal_kernels import ONE
 from sfumato.groups.near._step_kernels import Pace
 from sfumato.groups.near._window_kernels import stretches
-from sfumato.groups.near.order import Scale, neighbours
+from sfumato.groups.near.order import BoxCost, neighbours
 from sfumato.groups.near.window import Search, Windows
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -92,7 +92,7 @@ def annealed_groups(
     plan = schedule(len(sensitive), bounds, effort)
     progress("ordering people", 0.0)
     coins = random.spawn(Step.ANNEALING)
-    scale = Scale.of(columns, widths)
+    scale = BoxCost.of(columns, widths)
     rows = scale.order(coins, wobble=0.0)
     scale = scale.take(rows)
     value = sensitive[rows].astype(np.int32)
@@ -136,7 +136,7 @@ def first_groups(value: Small, need: Small, start: Integers) -> Integers:
 def _small_needs(bounds: Bounds) -> tuple[Small, Integers]:
     """Return the smallest group for every count of every value, larger than the table where none is, and starts by value."""
     need, start = need_table(bounds)
-    return np.minimum(need, bounds.total + 1).astype(np.int32), start[:-1]
+    return np.minimum(need, bounds.people + 1).astype(np.int32), start[:-1]
 
 
 def _ranks(order: Integers) -> Integers:

@@ -28,10 +28,10 @@ from sfumato.groups.cuts import Space, column_weights, cut_space, secret_of
 from sfumato.groups.grouping import Grouping, canonical_order, need_table
 from sfumato.groups.near._match_kernels import Padded, match_block
 from sfumato.groups.near._order_kernels import FINE
-from sfumato.groups.near.order import Scale, seen_width
+from sfumato.groups.near.order import BoxCost, seen_width
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -79,7 +79,7 @@ def matched_groups(
     """
     progress("cutting quasi space", 0.0)
     space = space or Space.of(columns)
-    scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths, space)
+    scale = BoxCost.of(columns, [seen_width(column) for column in columns] if widths is None else widths, space)
     chosen = variety(scale) * column_weights(columns, weights)
     boxes = _cut(space, sensitive, bounds, least_box(bounds, floor), chosen, random.spawn(Step.TURNS))
     progress("packing values into pools", 0.1)
@@ -113,7 +113,7 @@ def block_of(people: int) -> int:
     return min(max(BLOCK, _WORK // people), LARGEST_BLOCK)
 
 
-def variety(scale: Scale) -> Integers:
+def variety(scale: BoxCost) -> Integers:
     """Return for each column how far apart two people are on average, roughly: a share of its domain, in units of 2^-30.
 
     Everything that is added up is whole, so that columns that tie are cut in the order of the columns, whoever stands first.
@@ -122,7 +122,7 @@ def variety(scale: Scale) -> Integers:
     return variety_of(scale, [np.bincount(scale.codes[:, j], minlength=size) for j, size in enumerate(sizes)])
 
 
-def variety_of(scale: Scale, counts: Sequence[Integers]) -> Integers:
+def variety_of(scale: BoxCost, counts: Sequence[Integers]) -> Integers:
     """Return the same from how often each code of each column occurs; categories may be in any order."""
     found = np.ones(len(scale.unit), np.int64)
     for j, count in enumerate(counts):
@@ -150,16 +150,17 @@ def _cut(space: Space, sensitive: Array, bounds: Bounds, least: int, weights: Fl
 
 def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) -> _Drawn:
     """Return who of a box is in which pool and who is left over: by value, and by coins where a value is in several places."""
-    counts = np.bincount(sensitive[rows], minlength=len(bounds.counts))
-    values = canonical_order(Bounds(bounds.values, tuple(counts.tolist()), bounds.limits))
+    counts = np.bincount(sensitive[rows], minlength=bounds.valued)
+    values = canonical_order(bounds.with_counts(counts.tolist()))
     values = values[counts[values] > 0]
-    own = Bounds(
+    own = Bounds.of(
         tuple(bounds.values[v] for v in values),
         tuple(int(counts[v]) for v in values),
         tuple(bounds.limits[v] for v in values),
     )
     found_at = {int(v): k for k, v in enumerate(values)}
-    sets = [(np.array([found_at[v] for v in one.places if v in found_at], dtype=np.int64), one.limit) for one in bounds.sets]
+    named = zip(bounds.members, bounds.limits[bounds.valued :], strict=True)
+    sets = [(np.array([found_at[v] for v in one if v in found_at], dtype=np.int64), limit) for one, limit in named]
     packing = pack(np.array(own.counts, dtype=np.int64), own.limits, [one for one in sets if len(one[0])])
     places = np.concatenate([packing.left[:, None], *packing.classes], axis=1)
     found: list[list[Integers]] = [[] for _ in range(places.shape[1])]
@@ -190,7 +191,7 @@ def _keys(drawn: Sequence[_Drawn], rows: int, random: Randomness) -> Integers:
     return key
 
 
-def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[Integers]:
+def _blocks(people: Integers, scale: BoxCost, key: Integers, block: int) -> list[Integers]:
     """Return the pools of a class cut together into blocks: across the column in which people differ most, at middle ranks.
 
     Ties are broken by the keys. In a block members are in the order of their keys, and pools in that of their first members.
@@ -210,7 +211,7 @@ def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[I
     return done
 
 
-def _match(blocks: Sequence[Integers], scale: Scale, progress: Progress) -> None:
+def _match(blocks: Sequence[Integers], scale: BoxCost, progress: Progress) -> None:
     """Arrange every block in place so that the k-th members of its pools are a group."""
     numeric, kinds = np.flatnonzero(scale.unit == 0), np.flatnonzero(scale.unit > 0)
     numbers = np.empty((len(scale.codes), len(numeric)), np.int64)

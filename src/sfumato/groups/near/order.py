@@ -24,7 +24,7 @@ NEIGHBOURS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class BoxCost:
     """What a box costs: categories `unit` each after the first, numbers by how far apart their `place`s are.
 
     `codes` are the columns', rows first. A numeric column has the unit 0, a categorical one the place 0 everywhere.
@@ -37,7 +37,7 @@ class Scale:
     absent: Integers  # the code that means missing in a numeric or date column, −1 for none
 
     @classmethod
-    def of(cls, columns: Sequence[Column], widths: Sequence[float], space: Space | None = None) -> Scale:
+    def of(cls, columns: Sequence[Column], widths: Sequence[float], space: Space | None = None) -> BoxCost:
         """Return the scale of columns whose domains have these widths: upper − lower end, or categories − 1.
 
         `space` is theirs, where it is known; the columns then need no rows.
@@ -59,9 +59,9 @@ class Scale:
         """The places in whole numbers: their sums are the same in any order of the rows."""
         return np.rint(self.place * FINE).astype(np.int64)
 
-    def take(self, rows: Array) -> Scale:
+    def take(self, rows: Array) -> BoxCost:
         """Return the scale with these rows."""
-        return Scale(np.ascontiguousarray(self.codes[rows]), self.first, self.place, self.unit, self.absent)
+        return BoxCost(np.ascontiguousarray(self.codes[rows]), self.first, self.place, self.unit, self.absent)
 
     def order(self, random: Randomness, *, wobble: float) -> Integers:
         """Return an order in which near people follow each other; `wobble` > 0 lets chance choose among good ones."""
@@ -104,7 +104,7 @@ def _apart(low: Any, high: Any) -> float:
     return apart / timedelta(days=1) if isinstance(low, (date, datetime)) else float(apart)
 
 
-def neighbours(scale: Scale, orders: Sequence[Integers], random: Randomness) -> Small:
+def neighbours(scale: BoxCost, orders: Sequence[Integers], random: Randomness) -> Small:
     """Return for every row its nearest rows among those close to it in one of the orders; −1 where there are fewer."""
     near = np.full((len(scale.codes), NEIGHBOURS), -1, np.int32)
     apart = np.full((len(scale.codes), NEIGHBOURS), np.inf, np.float32)

@@ -24,7 +24,7 @@ _FAR = 8  # so many pools furthest from the mean are tried
 
 
 @dataclass(frozen=True, eq=False)
-class Packing:
+class ClassPools:
     """How many people of each value go into each pool of each class, and how many are left over.
 
     `classes[j][v, x]` counts value v in pool x of class j. All pools of a class are equally full, and its groups take one
@@ -40,18 +40,18 @@ class Packing:
         return int(self.left.sum())
 
 
-Sets = Sequence[tuple[Integers, Fraction]]
+BoundedSets = Sequence[tuple[Integers, Fraction]]
 """The places of the values of a set, and its bound."""
 
 
-def pack(counts: Integers, limits: Sequence[Fraction], sets: Sets = ()) -> Packing:
+def pack(counts: Integers, limits: Sequence[Fraction], sets: BoundedSets = ()) -> ClassPools:
     """Return a packing into one class of pools: of small groups, with few people left over.
 
     Values are taken in the order given where counts are equal. The counts as a whole must keep the bounds; then a packing
     exists, if only one that leaves everybody over.
     """
     total = int(counts.sum())
-    best: Packing | None = None
+    best: ClassPools | None = None
     least = 0
     for pools in islice(group_sizes(counts, limits, sets), _TRIED):
         if best is not None and pools * total >= least:
@@ -62,10 +62,10 @@ def pack(counts: Integers, limits: Sequence[Fraction], sets: Sets = ()) -> Packi
         blur = pools * (total - found.people_left) + (pools + _LEFT_OVER) * found.people_left
         if best is None or blur < least:
             best, least = found, blur
-    return best or Packing((), counts)  # one group of everybody is always possible
+    return best or ClassPools((), counts)  # one group of everybody is always possible
 
 
-def group_sizes(counts: Integers, limits: Sequence[Fraction], sets: Sets = ()) -> Iterator[int]:
+def group_sizes(counts: Integers, limits: Sequence[Fraction], sets: BoundedSets = ()) -> Iterator[int]:
     """Give the sizes μ, ascending, in which every value, and every set, fits into the ⌊bound·μ⌋ pools that it may lie in."""
     total = int(counts.sum())
     present = [(int(count), limit) for count, limit in zip(counts, limits, strict=True) if count]
@@ -75,7 +75,9 @@ def group_sizes(counts: Integers, limits: Sequence[Fraction], sets: Sets = ()) -
             yield size
 
 
-def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fraction], sets: Sets = ()) -> Packing | None:
+def pack_classes(
+    classes: Sequence[tuple[int, Integers]], limits: Sequence[Fraction], sets: BoundedSets = ()
+) -> ClassPools | None:
     """Return a packing of classes, each given by its number of pools and its counts, that leaves few people over.
 
     None where no pools were found for all values of a set.
@@ -94,7 +96,7 @@ def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fract
     while True:
         taken = _take(levelled, heights, limits)
         if taken is not None and _left_keeps(taken, sets):
-            return Packing(
+            return ClassPools(
                 tuple(pieces - out for pieces, out in zip(levelled, taken, strict=True)), sum(out.sum(axis=1) for out in taken)
             )
         shrink = next(j for j in by_size if heights[j])  # with nobody matched the counts as a whole keep the bounds
@@ -107,7 +109,7 @@ def _touched(pieces: Integers, places: Integers) -> Flags:
     return found
 
 
-def _left_keeps(taken: Sequence[Integers], sets: Sets) -> bool:
+def _left_keeps(taken: Sequence[Integers], sets: BoundedSets) -> bool:
     """Return whether those taken out keep the bounds of sets as one group."""
     left = sum(out.sum(axis=1) for out in taken)
     return all(int(left[places].sum()) <= floor_times(limit, int(left.sum())) for places, limit in sets)

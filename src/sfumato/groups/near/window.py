@@ -11,7 +11,7 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.groups.near._anneal_kernels import CATEGORIES, CODES, HOME, MARKS, NCP, NEED, NUMBERS, ONE, SIZE, VALUE, Window
 from sfumato.groups.near._step_kernels import Pace, anneal
 from sfumato.groups.near._window_kernels import near_inside
-from sfumato.groups.near.order import Scale
+from sfumato.groups.near.order import BoxCost
 
 _RARE = 25  # a value that only groups of so many people may hold takes long moves
 
@@ -32,7 +32,7 @@ class Windows:
 class Search:
     """What annealing looks at and never changes."""
 
-    scale: Scale
+    scale: BoxCost
     value: Small
     need: Small
     start: Integers

@@ -13,7 +13,7 @@ from sfumato.groups.settings.min_cuts import SCALE, Cuts
 from sfumato.groups.settings.optimum import optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.two_size import best_one_size, best_two_size
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 Strategy = Literal["optimal", "top-down", "two-size", "one-size"]
 
@@ -52,9 +52,9 @@ def nearest_size(bounds: Bounds, strategy: Strategy, max_size: int, *, once: boo
     share, so there always is one unless each value may be in a bucket only once.
     """
     if strategy == "one-size" and not once:
-        divisors = _divisors(bounds.total)
+        divisors = _divisors(bounds.people)
         return next((size for size in divisors if size > max_size and _fits_one_size(bounds, size)), None)
-    ceiling = len(bounds.values) if once else bounds.total
+    ceiling = len(bounds.values) if once else bounds.people
     low, high = max_size, max(max_size + 1, min(bounds.needs))
     while high < ceiling and not exists(bounds, strategy, high, once=once):
         low, high = high, 2 * high
@@ -77,7 +77,7 @@ def _divisors(total: int) -> list[int]:
 
 
 def _fits_one_size(bounds: Bounds, size: int) -> bool:
-    number = bounds.total // size
+    number = bounds.people // size
     return all(
         count <= limit.numerator * size // limit.denominator * number
         for count, limit in zip(bounds.counts, bounds.limits, strict=True)
@@ -147,7 +147,7 @@ def no_setting(bounds: Bounds, problem: Problem, strategy: Strategy, *, max_size
     reason = f"; in the way: {_some(blocked)}" if blocked else ""
     limits = dict(zip(bounds.values, bounds.limits, strict=True))
     return Infeasible(
-        f"no buckets of {kinds[strategy]} up to {max_size} hold these {bounds.total:,} people within the bounds"
+        f"no buckets of {kinds[strategy]} up to {max_size} hold these {bounds.people:,} people within the bounds"
         f"{' with every value at most once in a bucket' if once else ''}{reason}",
         hint="; or ".join(advice) if advice else "raise the bounds",
         values=blocked,

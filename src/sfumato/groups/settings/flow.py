@@ -12,11 +12,11 @@ from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
 from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.setting import Plan, Setting
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Shortage:
     """Why an allocation is impossible: the sizes J have more places than the values can fill.
 
     Σ_{j∈J} S_j·b_j exceeds Σ_{i∈A} o_i + Σ_{i∉A} Σ_{j∈J} cap_ij·b_j, where J is `sizes` and A is `free`: the values
@@ -27,7 +27,7 @@ class Cut:
     free: Flags
 
 
-def solve_flow(counts: Integers, caps: Integers, sizes: Integers, numbers: Integers, scale: int = 1) -> Integers | Cut:
+def solve_flow(counts: Integers, caps: Integers, sizes: Integers, numbers: Integers, scale: int = 1) -> Integers | Shortage:
     """Return an allocation [values × sizes] of all places, or the cut that forbids it.
 
     Numbers may be multiples of 1/scale: give them multiplied by `scale`; the allocation is then multiplied as well.
@@ -37,7 +37,7 @@ def solve_flow(counts: Integers, caps: Integers, sizes: Integers, numbers: Integ
     demand = sizes * numbers
     capacity = np.minimum(caps * numbers, supply[:, None])
     flow, rows, columns = transport(supply, capacity, demand)
-    return flow if flow.sum() == demand.sum() else Cut(sizes=columns < 0, free=rows < 0)
+    return flow if flow.sum() == demand.sum() else Shortage(sizes=columns < 0, free=rows < 0)
 
 
 def allocate(counts: Sequence[int] | Integers, caps: Integers, setting: Setting) -> Integers | None:
@@ -52,7 +52,7 @@ def allocate(counts: Sequence[int] | Integers, caps: Integers, setting: Setting)
         return None
     sizes, numbers = np.array(setting.sizes, dtype=np.int64), np.array(setting.numbers, dtype=np.int64)
     result = solve_flow(supply, np.asarray(caps, dtype=np.int64), sizes, numbers)
-    return None if isinstance(result, Cut) else result
+    return None if isinstance(result, Shortage) else result
 
 
 def check_plan(bounds: Bounds, plan: Plan, *, once: bool = False) -> None:

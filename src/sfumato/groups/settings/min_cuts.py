@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Flags, Floats, Integers
-from sfumato.groups.settings.flow import Cut, solve_flow
+from sfumato.groups.settings.flow import Shortage, solve_flow
 from sfumato.groups.settings.problem import Problem
 
 SCALE = 1 << 20
@@ -58,7 +58,7 @@ class Cuts:
         self.held_back.append(held_back)
         return True
 
-    def _inequality(self, cut: Cut) -> tuple[Integers, int, Flags]:
+    def _inequality(self, cut: Shortage) -> tuple[Integers, int, Flags]:
         problem = self.problem
         row = np.where(cut.sizes, problem.caps[~cut.free].sum(axis=0) - problem.sizes, 0)
         return row, -int(problem.counts[cut.free].sum()), ~cut.free
@@ -76,12 +76,12 @@ class Cuts:
         padded = np.concatenate([[0], slack, [0]])
         worst = (slack < -tolerance) & (slack <= padded[:-2]) & (slack < padded[2:])
         places = np.arange(len(slack))
-        cuts = (Cut(sizes=places <= s, free=supply <= reach[:, s]) for s in np.flatnonzero(worst))
+        cuts = (Shortage(sizes=places <= s, free=supply <= reach[:, s]) for s in np.flatnonzero(worst))
         added = [self._add(*self._inequality(cut)) for cut in cuts]
         if any(added):
             return True
         result = solve_flow(problem.counts, problem.caps, problem.sizes, numbers, scale)
-        if not isinstance(result, Cut):
+        if not isinstance(result, Shortage):
             return False
         row, bound, held_back = self._inequality(result)
         return bound * scale - int(row @ numbers) > tolerance and self._add(row, bound, held_back)

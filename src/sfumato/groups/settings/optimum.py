@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +16,7 @@ import numpy as np
 
 from sfumato.arrays import Floats, Integers
 from sfumato.errors import SfumatoError
-from sfumato.groups.settings.flow import Cut, solve_flow
+from sfumato.groups.settings.flow import Shortage, solve_flow
 from sfumato.groups.settings.min_cuts import SCALE, Cuts
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
@@ -82,7 +87,7 @@ class _Search:
     def valid(self, numbers: Integers) -> bool:
         """Return whether these numbers of buckets can hold the table, by a flow; keep them if they are the best so far."""
         flow = solve_flow(self.problem.counts, self.problem.caps, self.problem.sizes, numbers)
-        if isinstance(flow, Cut):
+        if isinstance(flow, Shortage):
             return False
         self.offer(Setting.of(zip(self.problem.sizes.tolist(), numbers.tolist(), strict=True)), flow[:, numbers > 0])
         return True
@@ -143,22 +148,46 @@ class _Search:
         if self.gap > 0:
             options["node_limit"] = nodes
         for presolve in (True, False):  # now and then the solver's simplification fails on small problems
-            answer = milp(
-                self.problem.costs.astype(np.float64),
-                constraints=[
-                    LinearConstraint(rows, bounds, np.inf),
-                    LinearConstraint(sizes[None, :], self.problem.total, self.problem.total),
-                ],
-                integrality=np.ones(len(sizes)),
-                bounds=Box(low, np.where(self.cuts.usable, high, 0.0)),
-                options={**options, "presolve": presolve},
-            )
+            with _standard_output_aside():
+                answer = milp(
+                    self.problem.costs.astype(np.float64),
+                    constraints=[
+                        LinearConstraint(rows, bounds, np.inf),
+                        LinearConstraint(sizes[None, :], self.problem.total, self.problem.total),
+                    ],
+                    integrality=np.ones(len(sizes)),
+                    bounds=Box(low, np.where(self.cuts.usable, high, 0.0)),
+                    options={**options, "presolve": presolve},
+                )
             if answer.status != _SOLVER_ERROR:
                 break
         # The solver reports a full clock and a spent budget of nodes alike; only the first makes the result unrepeatable.
         if answer.status != 0 and time.monotonic() - start >= 0.95 * seconds:
             self.by_clock = True
         return answer
+
+
+@contextmanager
+def _standard_output_aside() -> Iterator[None]:
+    """Let what the solver prints, whatever its settings, go to standard error: a program may read what this one writes.
+
+    The solver is compiled: it writes to the descriptor, by a buffer of its own, which Python knows nothing of.
+    """
+    flush = ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush
+    try:
+        sys.stdout.flush()
+        flush(None)
+        kept = os.dup(1)
+    except (OSError, ValueError, AttributeError):  # nobody listens there
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def optimum(problem: Problem, *, gap: float = 1e-4, time_limit: float = 30.0, progress: Progress | None = None) -> Optimum | None:
@@ -229,7 +258,7 @@ def descended(cuts: Cuts, numbers: Integers) -> Integers:
         best = int(np.argmax(fits))
         moved = numbers.copy()
         np.add.at(moved, moves[best], [-1, -1, 1, 1])
-        if isinstance(solve_flow(problem.counts, problem.caps, problem.sizes, moved), Cut):
+        if isinstance(solve_flow(problem.counts, problem.caps, problem.sizes, moved), Shortage):
             left[best] = False
         else:
             numbers = moved

@@ -10,8 +10,8 @@ from sfumato.groups.settings.optimum import optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import top_down
-from sfumato.groups.settings.two_size import Search, best_one_size, best_two_size
-from sfumato.privacy.requirement import Bounds
+from sfumato.groups.settings.two_size import SizeSearch, best_one_size, best_two_size
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -22,7 +22,7 @@ def plan(
     *,
     strategy: Strategy = "optimal",
     max_size: int = 50,
-    search: Search = "full",
+    search: SizeSearch = "full",
     gap: float = 1e-4,
     time_limit: float = 30.0,
     once: bool = False,
@@ -47,7 +47,7 @@ def plan(
 
 
 def _search(
-    problem: Problem, strategy: Strategy, search: Search, gap: float, time_limit: float, progress: Progress | None
+    problem: Problem, strategy: Strategy, search: SizeSearch, gap: float, time_limit: float, progress: Progress | None
 ) -> Plan | None:
     if strategy == "optimal":
         best = optimum(problem, gap=gap, time_limit=time_limit, progress=progress)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Problem:
         """
         order = sorted(range(len(bounds.values)), key=lambda i: (bounds.counts[i], bounds.values[i]))
         smallest = max(min(bounds.needs), min_size or 1)
-        largest = min(max_size, bounds.total, len(order) if once else max_size)
+        largest = min(max_size, bounds.people, len(order) if once else max_size)
         sizes = range(smallest, largest + 1)
         places = np.array(order, dtype=np.int64)
         caps = bounds.caps(sizes)[places]

@@ -7,10 +7,10 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
-from sfumato.groups.settings.two_size import Pair, Search, best_pair
+from sfumato.groups.settings.two_size import SizePair, SizeSearch, best_pair
 
 
-def partition(counts: Integers, caps_small: Integers, caps_large: Integers, pair: Pair) -> tuple[Integers, Integers]:
+def partition(counts: Integers, caps_small: Integers, caps_large: Integers, pair: SizePair) -> tuple[Integers, Integers]:
     """Return how many records of each value go to the small and to the large buckets of a valid pair.
 
     RecordPartition [F' §4.3; thesis, Program 5.1]: the small buckets first take all they may, then give up what they
@@ -27,7 +27,7 @@ def partition(counts: Integers, caps_small: Integers, caps_large: Integers, pair
     return first - moved, counts - first + moved
 
 
-def top_down(problem: Problem, *, search: Search = "full") -> tuple[Setting, Integers] | None:
+def top_down(problem: Problem, *, search: SizeSearch = "full") -> tuple[Setting, Integers] | None:
     """Return a setting of many sizes and its allocation [values × classes], or None [F', Algorithm 2; thesis, Program 6.1].
 
     A part is split while two sizes lose less than the one it has. Parts that end with the same size are merged. It is

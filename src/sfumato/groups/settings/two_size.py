@@ -11,16 +11,16 @@ from sfumato.groups.settings._kernels import NO_LOSS, search_two_sizes
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
 
-Search = Literal["none", "loss", "full"]
-SEARCHES: tuple[Search, ...] = ("none", "loss", "full")
+SizeSearch = Literal["none", "loss", "full"]
+SEARCHES: tuple[SizeSearch, ...] = ("none", "loss", "full")
 
-Pair = tuple[tuple[int, int], tuple[int, int]]
+SizePair = tuple[tuple[int, int], tuple[int, int]]
 """((S₁, b₁), (S₂, b₂)), S₁ < S₂; one of the numbers may be 0."""
 
 
 def best_pair(
-    counts: Integers, caps: Integers, sizes: Integers, *, search: Search = "full", below: int | None = None
-) -> Pair | None:
+    counts: Integers, caps: Integers, sizes: Integers, *, search: SizeSearch = "full", below: int | None = None
+) -> SizePair | None:
     """Return the valid pair with the smallest loss (less than `below`), or None [F', Algorithm 1; thesis, Program 5.3].
 
     `none` validates every feasible pair, `loss` stops each list at the best loss so far and at its first valid pair,
@@ -44,7 +44,7 @@ def best_pair(
     return None if loss == NO_LOSS else ((int(small), int(n_small)), (int(large), int(n_large)))
 
 
-def best_two_size(problem: Problem, *, search: Search = "full") -> Setting | None:
+def best_two_size(problem: Problem, *, search: SizeSearch = "full") -> Setting | None:
     """Return the best setting of at most two sizes, or None."""
     pair = best_pair(problem.counts, problem.caps, problem.sizes, search=search)
     return None if pair is None else Setting.of(pair)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.errors import InputError
-from sfumato.groups.grouping import Grouping, Histograms
+from sfumato.form import FORMS
+from sfumato.groups.grouping import Grouping
 from sfumato.methods.show.buckets import show_buckets
 from sfumato.methods.show.columns import show_columns
-from sfumato.methods.show.manifest import shown_apart
 from sfumato.methods.show.ranges import show_ranges
 from sfumato.methods.show.views import show_views
 from sfumato.release import buckets, fragments, randomized, ranges
@@ -33,7 +30,7 @@ SHOWN: dict[str, Callable[[Task, Grouping, Method], Any]] = {
 """How each form shows a grouping whose `shown` histograms are known; groups are numbered as they were made."""
 
 _ADDED = {
-    "buckets": (buckets.BUCKET, buckets.COUNT),
+    "buckets": (buckets.GROUP, buckets.COUNT),
     "ranges": (ranges.GROUP,),
     "columns": (fragments.GROUP, fragments.COUNT),
     "views": (fragments.GROUP, fragments.COUNT),
@@ -44,29 +41,14 @@ _ADDED = {
 
 def show(task: Task, grouping: Grouping, method: Method) -> Release:
     """Return the groups in the method's form, in canonical order."""
-    if task.bounds.apart:
-        return _show_apart(task, grouping, method)
     arranged = SHOWN[method.form](task, grouping, method).canonical()
     release: Release = arranged[0] if isinstance(arranged, tuple) else arranged
     return release
 
 
-def _show_apart(task: Task, grouping: Grouping, method: Method) -> Release:
-    """Return the same groups with the values of each sensitive column by itself."""
-    shown = grouping.shown
-    assert shown is not None
-    parts, first = [], 0
-    for part, many in zip(task.parts(), task.bounds.apart, strict=True):
-        mine = (shown.value >= first) & (shown.value < first + many)
-        own = Histograms(shown.group[mine], shown.value[mine] - np.int32(first), shown.count[mine])
-        parts.append(SHOWN[method.form](part, replace(grouping, shown=own), method))
-        first += many
-    return shown_apart(task, parts)
-
-
 def require_free_names(table: Table, form: str) -> None:
     """Raise `InputError` where a form would publish two columns of one name: "age_min" beside the range of "age", or "group"."""
-    quasi = [possible_columns(one.name, one.kind) if form == "ranges" else (one.name,) for one in table.quasi]
+    quasi = [possible_columns(column.name, column.kind) if FORMS[form].as_ranges else (column.name,) for column in table.quasi]
     names = [*(name for listed in quasi for name in listed), *table.sensitive.domain.names, *_ADDED[form]]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.arrays import Integers, Small
 from sfumato.groups.grouping import Grouping
-from sfumato.methods.show.manifest import group_manifest, published_people, shown_domain
+from sfumato.methods.show.manifest import group_manifest, published_people, shown_events
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.fragments import starts
 from sfumato.table.column import Column
@@ -25,9 +25,9 @@ def show_columns(task: Task, grouping: Grouping, method: Method) -> ColumnsRelea
     entries = [_entries(column, group, grouping.groups) for column in quasi]
     columns, first = (tuple(parts) for parts in zip(*entries, strict=True))
     manifest = group_manifest(task, method, ColumnsRelease.form, grouping, fragment_facts(grouping))
-    domain, value = shown_domain(task.table.sensitive.domain, shown.value)
-    native, told = task.table.native, grouping.told
-    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, native, told)
+    domain, value = shown_events(task.table.events, shown.value)
+    native, account = task.table.native, grouping.account
+    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, native, account)
 
 
 def fragment_facts(grouping: Grouping) -> dict[str, Any]:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato import __version__
 from sfumato.arrays import Small, counted
+from sfumato.basis import BASES
 from sfumato.groups.grouping import Grouping
-from sfumato.release.base import APART, Release
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Claim, Manifest, shared_by
 from sfumato.release.paper_claims import PAPER_CLAIMS
-from sfumato.table.column import Column, Domain, code_type
+from sfumato.table.column import Column, Domain, Events, code_type
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task
+    from sfumato.privacy.bounds import Bounds
+    from sfumato.privacy.requirement import Requirement
 
 
 def manifest_of(task: Task, method: Method, form: str, **facts: Any) -> Manifest:
@@ -41,11 +42,16 @@ def manifest_of(task: Task, method: Method, form: str, **facts: Any) -> Manifest
 def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, parameters: Mapping[str, Any]) -> Manifest:
     """Return the manifest of a grouping; bounds and counts only where the tables show the counts of everybody."""
     one_row = task.table.schema.one_row_per_person
-    claims = [Claim.association(task.against, one_row_per_person=one_row, sets=bool(task.requirement.sets))]
+    sets, several = bounds_sets(task.requirement), task.table.schema.protects_each
+    rule, bundled = task.table.schema.people_rule, task.table.schema.bundled
+    alike = shared_by(rule.alike) if rule.all else None
+    own: dict[str, Any] = {"one_row_per_person": one_row, "sets": sets, "several": several, "bundled": bundled}
+    own["household"] = rule.household
+    claims = [Claim.association(task.against, alike=alike, **own)]
     if task.requirement.presence is not None:
         program = getattr(method, "grouping", "") == "halves"
         claims.insert(0, Claim.presence("stranger", form=form, program=program, one_row_per_person=one_row))
-    published = grouping.basis == "paper"
+    published = BASES[grouping.basis].as_published
     hidden = grouping.suppressed or parameters.get("decoys")
     return manifest_of(
         task,
@@ -65,41 +71,6 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     )
 
 
-class Stated(NamedTuple):
-    """The manifest of a release whose tables lie elsewhere."""
-
-    manifest: Manifest
-
-
-def apart_manifest(task: Task, parts: Sequence[Release | Stated]) -> Manifest:
-    """Return the manifest of a release whose sensitive columns are protected each by itself, from those of its parts."""
-    first = parts[0].manifest
-    names = task.table.sensitive.domain.names
-    manifest = replace(
-        first,
-        schema=_public_schema(task),
-        requirement=_requirement(task),
-        values=None
-        if first.values is None
-        else tuple(
-            {"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.values or ()
-        ),
-        sets=tuple({"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.sets),
-    )
-    # The words of a claim follow from all the rest.
-    words = APART[first.form](manifest, tuple(parts)).in_fixed_words  # type: ignore[call-arg]
-    return replace(manifest, claims=tuple(words(claim) for claim in first.claims))
-
-
-def shown_apart(task: Task, parts: Sequence[Any]) -> Release:
-    """Return the release that shows each sensitive column by itself, of these parts, in canonical order."""
-    manifest = apart_manifest(task, parts)
-    named = zip(parts, manifest.secrets, strict=True)
-    kind: Any = APART[manifest.form]
-    release: Release = kind(manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in named)).canonical()
-    return release
-
-
 def _public_schema(task: Task) -> dict[str, Any]:
     """Return names and kinds of the published columns, and how they were recoded; no identifier or dropped column."""
     domain = task.table.sensitive.domain
@@ -111,21 +82,31 @@ def _public_schema(task: Task) -> dict[str, Any]:
 
 
 def described_values(task: Task) -> tuple[Mapping[str, Any], ...]:
-    """Return value, count and exact bound of each sensitive value."""
-    bounds = task.bounds
+    """Return value, count and exact bound of each sensitive value; of several secrets also whose value it is."""
     return tuple(
-        {"value": value, "count": count, "bound": str(limit)}
-        for value, count, limit in zip(bounds.values, bounds.counts, bounds.limits, strict=True)
+        {**secret, "value": value, "count": count, "bound": str(limit)}
+        for secret, bounds in _bounds_of_each(task)
+        for (value, limit), count in zip(bounds.value_limits.items(), bounds.counts[: bounds.valued], strict=True)
     )
 
 
 def described_sets(task: Task) -> tuple[Mapping[str, Any], ...]:
-    """Return name, count and exact bound of each set of values."""
-    bounds = task.bounds
-    counts = bounds.event_counts[len(bounds.values) :]
+    """Return name, count and exact bound of each set of values; of several secrets also whose values these are."""
     return tuple(
-        {"set": one.name, "count": count, "bound": str(one.limit)} for one, count in zip(bounds.sets, counts, strict=True)
+        {**secret, "set": name, "count": count, "bound": str(limit)}
+        for secret, bounds in _bounds_of_each(task)
+        for name, count, limit in list(zip(bounds.events, bounds.counts, bounds.limits, strict=True))[bounds.valued :]
     )
+
+
+def _bounds_of_each(task: Task) -> list[tuple[dict[str, str], Bounds]]:
+    parts = task.parts()
+    return [({"secret": part.table.schema.sensitive[0]} if len(parts) > 1 else {}, part.bounds) for part in parts]
+
+
+def bounds_sets(requirement: Requirement) -> bool:
+    """Return whether a requirement has bounds on sets of values, of any secret."""
+    return bool(requirement.sets) or any(own.sets for _, own in requirement.columns)
 
 
 def _requirement(task: Task) -> dict[str, Any]:
@@ -134,12 +115,17 @@ def _requirement(task: Task) -> dict[str, Any]:
     for rule in document.get("sets", {}).values():
         if "map" in rule:
             rule["map"] = {value: category for value, category in rule["map"].items() if value in task.bounds.values}
-    if task.bounds.apart:
+    if task.table.schema.protects_each:
         parts = zip(task.table.sensitive.domain.names, task.parts(), strict=True)
         own = {name: _requirement(part) for name, part in parts if name in document.get("columns", {})}
         if task.requirement.presence is None and own:
             document["columns"] = own
     return document
+
+
+def shown_events(events: Domain | Events, value: Small) -> tuple[Domain | Events, Small]:
+    """Return the values of all secrets that occur, and the codes among them; nobody is left out where there are several."""
+    return (events, value) if isinstance(events, Events) else shown_domain(events, value)
 
 
 def shown_domain(domain: Domain, value: Small) -> tuple[Domain, Small]:

@@ -73,7 +73,7 @@ def _box(column: Column, links: Links) -> Box:
 
 def _sets(column: Column, links: Links) -> Sets:
     lengths: list[Integers] = []
-    found: list[Integers] = []
+    pieces: list[Integers] = []
     step = max(1, _AT_ONCE // column.size)
     records = len(links.carried)
     for begin in range(0, records, step):
@@ -83,8 +83,8 @@ def _sets(column: Column, links: Links) -> Sets:
         owner = np.repeat(np.arange(end - begin), np.diff(links.start[begin : end + 1]))
         present[owner, column.codes[links.linked[inside]]] = True
         lengths.append(present.sum(axis=1))
-        found.append(np.nonzero(present)[1])
-    used, short = np.unique(np.concatenate(found), return_inverse=True)
+        pieces.append(np.nonzero(present)[1])
+    used, short = np.unique(np.concatenate(pieces), return_inverse=True)
     start = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
     known = used[used < len(column.values)]
     return Sets(column.name, column.values.take(pa.array(known)), start, short.astype(np.int32))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.arrays import Small
 from sfumato.methods.show.manifest import manifest_of
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.release.parts import plain_values

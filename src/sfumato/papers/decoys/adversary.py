@@ -20,7 +20,7 @@ _TRIES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class BucketValues:
     """Every value shown: its bucket, whether it is a decoy; sorted by value. `counts` are the true counts per value."""
 
     bucket: Integers
@@ -47,7 +47,7 @@ class Slots:
         return order[start[bucket] : start[bucket + 1]]
 
 
-def guessing(slots: Slots, random: Randomness) -> list[dict[str, float]]:
+def guessing(slots: BucketValues, random: Randomness) -> list[dict[str, float]]:
     """Return, per number q of known people in a bucket, how often the best guess of another one's value is right.
 
     The adversary knows the true shares, the program and the values of q people of the bucket. Of the values that remain she
@@ -74,7 +74,7 @@ def guessing(slots: Slots, random: Randomness) -> list[dict[str, float]]:
     return results
 
 
-def excluded_pairs(quasi: Sequence[Column], slots: Slots, holder: Integers) -> list[Flags]:
+def excluded_pairs(quasi: Sequence[Column], slots: BucketValues, holder: Integers) -> list[Flags]:
     """Return per column [code × value]: pairs that a reader of the release would learn to exclude.
 
     If people with value v had code z as often as others, the buckets that show v would hold the usual number of z. The gap,
@@ -102,7 +102,11 @@ def excluded_pairs(quasi: Sequence[Column], slots: Slots, holder: Integers) -> l
 
 
 def excludable(
-    quasi: Sequence[Column], slots: Slots, holder: Integers, learned: list[Flags] | None = None, among: Integers | None = None
+    quasi: Sequence[Column],
+    slots: BucketValues,
+    holder: Integers,
+    learned: list[Flags] | None = None,
+    among: Integers | None = None,
 ) -> Flags:
     """Return which slots are decoys that the learned associations exclude for *everybody* in their bucket.
 
@@ -129,7 +133,7 @@ def excludable(
     return flags
 
 
-def guard(quasi: Sequence[Column], slots: Slots, holder: Integers, random: Randomness) -> int:
+def guard(quasi: Sequence[Column], slots: BucketValues, holder: Integers, random: Randomness) -> int:
     """Exchange excludable decoys with other buckets, in place, and return how many exchanges were made.
 
     One exchange makes the decoy real here (its holder comes over from a bucket where it was real) and a real value of this
@@ -146,7 +150,13 @@ def guard(quasi: Sequence[Column], slots: Slots, holder: Integers, random: Rando
 
 
 def _exchange(
-    slot: int, quasi: Sequence[Column], slots: Slots, holder: Integers, learned: list[Flags], start: Any, random: Randomness
+    slot: int,
+    quasi: Sequence[Column],
+    slots: BucketValues,
+    holder: Integers,
+    learned: list[Flags],
+    start: Any,
+    random: Randomness,
 ) -> bool:
     mine = slots.of(int(slots.bucket[slot]))
     same = np.arange(start[slots.value[slot]], start[slots.value[slot] + 1])
@@ -166,7 +176,7 @@ def _exchange(
     return False
 
 
-def _swap(slots: Slots, holder: Integers, slot: int, there: int, give: int, take: int) -> None:
+def _swap(slots: BucketValues, holder: Integers, slot: int, there: int, give: int, take: int) -> None:
     for one, two in ((slot, there), (give, take)):
         slots.decoy[[one, two]] = slots.decoy[[two, one]]
         holder[[one, two]] = holder[[two, one]]

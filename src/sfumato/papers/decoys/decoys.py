@@ -20,8 +20,8 @@ from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.groups.streams import Step
 from sfumato.papers.decoys._kernel import mix
-from sfumato.papers.decoys.adversary import Slots, excludable, guard, guessing
-from sfumato.privacy.requirement import Bounds
+from sfumato.papers.decoys.adversary import BucketValues, excludable, guard, guessing
+from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
@@ -106,7 +106,7 @@ def inflate(counts: Integers, size: int, number: int, decoys: int) -> Integers:
     return shown
 
 
-def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys: int, random: Randomness) -> Slots:
+def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys: int, random: Randomness) -> BucketValues:
     coins = random.spawn(Step.DECOYS)
     pieces = []
     first = 0
@@ -120,7 +120,7 @@ def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys:
         first += number
     bucket, value, decoy = (np.concatenate([piece[k] for piece in pieces]) for k in range(3))
     by_value = np.argsort(value, kind="stable")
-    return Slots(bucket[by_value], value[by_value], decoy[by_value], first, decoys, allocation.sum(axis=1))
+    return BucketValues(bucket[by_value], value[by_value], decoy[by_value], first, decoys, allocation.sum(axis=1))
 
 
 def _some_decoys(bucket: Integers, value: Integers, wanted: Integers, number: int, decoys: int) -> Flags:
@@ -152,7 +152,7 @@ def _mix(decoy: Flags, value: Integers, bucket: Integers, number: int, random: R
         words -= _WORDS_AT_ONCE
 
 
-def _holders(codes: Array, slots: Slots, random: Randomness) -> Integers:
+def _holders(codes: Array, slots: BucketValues, random: Randomness) -> Integers:
     """Return the row that holds each real slot, −1 for a decoy: the rows of a value in random order."""
     shuffled = random.spawn(Step.DEAL).permutation(len(codes))
     holder = np.full(len(slots.value), -1, np.int64)

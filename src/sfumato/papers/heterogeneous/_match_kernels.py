@@ -35,7 +35,7 @@ class Slots(NamedTuple):
     value: Small
 
 
-class Sets(NamedTuple):
+class SlotRanges(NamedTuple):
     """The matches so far of every slot of one pool: ranges, categories seen, whether any, and values met, one row a slot."""
 
     low: Integers
@@ -68,7 +68,7 @@ def _match_pool(slots: Any, values: int, begin: int, end: int, anchor: int, matc
     """Match one pool of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
     n, pools = end - begin, links.shape[0]
     places, codes = slots.places, slots.codes
-    sets = Sets(
+    sets = SlotRanges(
         np.full((n, len(places)), FORBIDDEN, np.int64),
         np.full((n, len(places)), NOTHING, np.int64),
         np.zeros((n, slots.first[-1]), np.bool_),

@@ -19,9 +19,9 @@ from sfumato.arrays import Integers
 from sfumato.exact import floor_times
 from sfumato.groups.anatomy import too_frequent
 from sfumato.groups.grouping import canonical_order
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 
-Packed = Literal["paper", "tight"]
+PoolPacking = Literal["paper", "tight"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,14 @@ class Packing:
         return max(size * int(spread) / count for spread, count in zip(self.spread, counts, strict=True)) - 1
 
 
-def pack(bounds: Bounds, how: Packed) -> Packing:
+def pack(bounds: Bounds, how: PoolPacking) -> Packing:
     """Return the pools for these bounds, as the paper plans them or as few as the remainders can be packed into.
 
     The paper's way is Algorithm 1 wherever ℓ-diversity with 1/ℓ at most the smallest bound is possible (Theorem 4), else
     Algorithm 3.
     """
     least = max(bounds.needs)
-    eligible = max(bounds.counts) * least <= bounds.total
+    eligible = max(bounds.counts) * least <= bounds.people
     if how == "tight":
         return _tight(bounds, least if eligible else None)
     return diversity_pools(bounds, least) if eligible else likeness_pools(bounds)
@@ -78,10 +78,10 @@ def diversity_pools(bounds: Bounds, l: int) -> Packing:
 
     Dummies with values of their own fill up where ℓ does not divide the number of people.
     """
-    if max(bounds.counts) * l > bounds.total:
+    if max(bounds.counts) * l > bounds.people:
         largest = "the largest possible ℓ for this table is {}"
         raise too_frequent(bounds, _falling(bounds)[0], l, f"ℓ-diversity with ℓ = {l}", largest)
-    size = -(-bounds.total // l)
+    size = -(-bounds.people // l)
     order = _falling(bounds)
     held = np.zeros((l, len(bounds.counts)), np.int64)
     filled = [0] * l
@@ -106,7 +106,7 @@ def likeness_pools(bounds: Bounds) -> Packing:
     Whether it does is decided in integers by Equation 7, |B_i|·c ≤ bound(i)·n; the ceiling in line 22 would be unsound.
     """
     counts = np.array(bounds.counts, dtype=np.int64)
-    most = np.array([floor_times(limit, bounds.total) for limit in bounds.limits], dtype=np.int64)
+    most = np.array([floor_times(limit, bounds.people) for limit in bounds.limits], dtype=np.int64)
     falling = np.array(_falling(bounds))
     smallest = math.gcd(*bounds.counts)
     for size in range(int(counts.max()), 0, -1):
@@ -141,12 +141,12 @@ def fill_in_order(counts: Sequence[int], size: int, order: Integers) -> Integers
 def fewest_pools(bounds: Bounds, start: int = 1) -> int:
     """Return the smallest μ from `start` on that no counting argument excludes: ⌈n_i/c⌉ ≤ ⌊bound(i)·μ⌋ with c = ⌈n/μ⌉."""
     counts = np.array(bounds.counts, dtype=np.int64)
-    for pools in range(start, bounds.total + 1):
-        size = -(-bounds.total // pools)
+    for pools in range(start, bounds.people + 1):
+        size = -(-bounds.people // pools)
         allowed = np.array([floor_times(limit, pools) for limit in bounds.limits])
         if (-(-counts // size) <= allowed).all():
             return pools
-    return bounds.total
+    return bounds.people
 
 
 def _tight(bounds: Bounds, diversity: int | None) -> Packing:
@@ -157,7 +157,7 @@ def _tight(bounds: Bounds, diversity: int | None) -> Packing:
     order = canonical_order(bounds)[::-1]
     pools = fewest_pools(bounds, max(bounds.needs))
     while True:
-        size = -(-bounds.total // pools)
+        size = -(-bounds.people // pools)
         allowed = [floor_times(limit, pools) for limit in bounds.limits]
         held = _pack_at(bounds.counts, order, size, pools, allowed)
         if held is not None:
@@ -194,11 +194,11 @@ def _falling(bounds: Bounds) -> list[int]:
 
 _TRIES = 20_000
 
-Piece = tuple[int, int, int]
+PoolPiece = tuple[int, int, int]
 """Which item, into which bin, how much of it."""
 
 
-def pack_remainders(items: Sequence[tuple[int, int]], size: int, bins: int) -> list[Piece] | None:
+def pack_remainders(items: Sequence[tuple[int, int]], size: int, bins: int) -> list[PoolPiece] | None:
     """Return the pieces of items (amount, most pieces) in bins of one size, or None if no packing was found.
 
     Items that may not be split come first, by a search over where they fit best that gives up after a fixed number of steps; the
@@ -215,7 +215,7 @@ def pack_remainders(items: Sequence[tuple[int, int]], size: int, bins: int) -> l
     homes = _place_whole([items[place][0] for place in whole], room)
     if homes is None:
         return None
-    pieces: list[Piece] = []
+    pieces: list[PoolPiece] = []
     for place, home in zip(whole, homes, strict=True):
         room[home] -= items[place][0]
         pieces.append((place, home, items[place][0]))

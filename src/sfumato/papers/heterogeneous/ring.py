@@ -21,13 +21,13 @@ from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.groups.streams import Step
 from sfumato.papers.heterogeneous._ring_kernels import mend_rings, merge_until_diverse
 from sfumato.papers.heterogeneous.assignment import disjoint_assignments
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 Partition = Literal["diverse", "merged"]
-Assigned = Literal["walks", "shift"]
+RingAssignment = Literal["walks", "shift"]
 
 PASSES = 8
 """How often everybody's place on a ring is reconsidered at most."""
@@ -163,7 +163,7 @@ def diverse_places(grouping: Grouping, sensitive: Array, rank: Integers, l: int)
     return order, start
 
 
-def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness) -> Integers:
+def draw_carried(rings: Rings, l: int, assignment: RingAssignment, random: Randomness) -> Integers:
     """Return for each place the row whose value its record carries, each of the ℓ people it covers with probability 1/ℓ.
 
     ``"walks"``: ℓ disjoint assignments of every ring, found by random walks, one of them for each ring. ``"shift"``: the person s

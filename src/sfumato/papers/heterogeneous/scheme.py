@@ -17,9 +17,9 @@ from sfumato.papers.heterogeneous._match_kernels import deal_to_distant
 from sfumato.papers.heterogeneous.assignment import draw_by_pools, draw_by_walks
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import Matcher, match
-from sfumato.papers.heterogeneous.packing import Packed, Packing, pack
+from sfumato.papers.heterogeneous.packing import Packing, PoolPacking, pack
 from sfumato.papers.heterogeneous.partition import cut_at_ranks
-from sfumato.privacy.requirement import Bounds
+from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -30,11 +30,11 @@ Partitioned = Literal["ranks", "separate"]
 
 
 @dataclass(frozen=True)
-class Choices:
+class SchemeOptions:
     """How the scheme is run; what each means is said where `Heterogeneous` takes it."""
 
-    packing: Packed = "paper"
-    fill: Fill = "random"
+    packing: PoolPacking = "paper"
+    fill: PoolFill = "random"
     matcher: Matcher = "hungarian"
     assignment: Assigned = "walks"
     partition: int | None = None
@@ -42,7 +42,7 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class MatchedRecords:
     """The records to publish: record r is matched with the rows `matches[start[r] : start[r + 1]]`, `carried[r]` gave its value.
 
     `own[r]` is the row that it was made from (−1: a dummy). A record that would carry a dummy's value is not among them, so every
@@ -59,7 +59,7 @@ class Records:
 class Scheme:
     """The records, the smallest number of matches of a record, and figures that only the publisher may see."""
 
-    records: Records
+    records: MatchedRecords
     least: int
     figures: Mapping[str, Any]
 
@@ -69,7 +69,7 @@ def heterogeneous_records(
     sensitive: Array,
     bounds: Bounds,
     costs: Costs,
-    choices: Choices,
+    choices: SchemeOptions,
     *,
     random: Randomness,
     progress: Progress = silent,
@@ -83,14 +83,14 @@ def heterogeneous_records(
     parts = _separate(columns, sensitive, bounds, choices.partition) if _apart(choices) else [np.arange(len(sensitive))]
     coins = random.spawn(Step.BOXES)
 
-    def solve(k: int) -> tuple[Records, Packing, int]:
+    def solve(k: int) -> tuple[MatchedRecords, Packing, int]:
         used, codes = np.unique(sensitive[parts[k]], return_inverse=True)
         counts = tuple(map(int, np.bincount(codes)))
-        own = Bounds(tuple(bounds.values[v] for v in used), counts, tuple(bounds.limits[v] for v in used))
+        own = Bounds.of(tuple(bounds.values[v] for v in used), counts, tuple(bounds.limits[v] for v in used))
         packing = pack(own, choices.packing)
         return _solve(parts[k], columns, codes, costs, packing, choices, coins.spawn(k))
 
-    solved: list[tuple[Records, Packing, int]] = []
+    solved: list[tuple[MatchedRecords, Packing, int]] = []
     for one in in_threads(solve, range(len(parts))):
         progress("matching records", len(solved) / len(parts))
         solved.append(one)
@@ -105,7 +105,7 @@ def heterogeneous_records(
     return Scheme(_joined(records), min(p.pools for p in packings), figures)
 
 
-def _apart(choices: Choices) -> bool:
+def _apart(choices: SchemeOptions) -> bool:
     return choices.partition is not None and choices.partitions == "separate"
 
 
@@ -123,9 +123,9 @@ def _solve(
     codes: Array,
     costs: Costs,
     packing: Packing,
-    choices: Choices,
+    choices: SchemeOptions,
     random: Randomness,
-) -> tuple[Records, Packing, int]:
+) -> tuple[MatchedRecords, Packing, int]:
     """Return the records of one partition, its pools, and in how many blocks they were matched."""
     if choices.fill == "distant":
         slots = deal_far_apart(_splitting(packing), codes, costs.of_rows(rows), random)
@@ -155,7 +155,7 @@ def _splitting(packing: Packing) -> Packing:
     return packing
 
 
-def _records(rows: Integers, slots: Integers, links: Small, carried: Integers) -> Records:
+def _records(rows: Integers, slots: Integers, links: Small, carried: Integers) -> MatchedRecords:
     """Return the records that carry somebody's value, with the rows behind them, dummies left out."""
     pools = len(slots)
     keep = carried.reshape(-1) >= 0
@@ -163,7 +163,7 @@ def _records(rows: Integers, slots: Integers, links: Small, carried: Integers) -
     real = matched >= 0
     start = np.concatenate(([0], np.cumsum(real.sum(axis=1)))).astype(np.int64)
     own = slots.reshape(-1)[keep]
-    return Records(
+    return MatchedRecords(
         start,
         rows[matched[real]].astype(np.int32),
         np.where(own < 0, -1, rows[own]),
@@ -171,11 +171,11 @@ def _records(rows: Integers, slots: Integers, links: Small, carried: Integers) -
     )
 
 
-def _joined(parts: Sequence[Records]) -> Records:
+def _joined(parts: Sequence[MatchedRecords]) -> MatchedRecords:
     if len(parts) == 1:
         return parts[0]
     length = np.concatenate([np.diff(part.start) for part in parts])
-    return Records(
+    return MatchedRecords(
         np.concatenate(([0], np.cumsum(length))).astype(np.int64),
         np.concatenate([part.matches for part in parts]),
         np.concatenate([part.own for part in parts]),
@@ -185,7 +185,7 @@ def _joined(parts: Sequence[Records]) -> Records:
 
 # People into planned pools: who of a value goes into which of its pools.
 
-Fill = Literal["random", "distant"]
+PoolFill = Literal["random", "distant"]
 
 
 def deal(packing: Packing, sensitive: Array, random: Randomness) -> Integers:

@@ -23,7 +23,8 @@ from sfumato.groups.fragments.cover import combinations, covering_table, from_al
 from sfumato.groups.grouping import Grouping, canonical_order, need_table
 from sfumato.papers.overlapping._bucket_kernels import Hashed, from_buckets
 from sfumato.papers.overlapping._scatter_kernels import RESIDUE, Crowd, insert_residues, merge_until, scatter
-from sfumato.privacy.requirement import Bounds, round_up
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column, code_type
 
@@ -53,7 +54,7 @@ def scattered_groups(
 
 def crowd_of(value: Array, bounds: Bounds, codes: Array, sizes: Sequence[int], covering: Integers, least: int = 1) -> Crowd:
     """Return people, rows in an order of coins, as the kernels see them, and what a group of them may hold and must cover."""
-    one_more = Bounds(bounds.values, tuple(count + 1 for count in bounds.counts), bounds.limits)  # is there room for the next?
+    one_more = Bounds.of(bounds.values, tuple(count + 1 for count in bounds.counts), bounds.limits)  # is there room for the next?
     need, start = need_table(one_more)
     rank = np.empty(len(bounds.values), np.int64)
     rank[canonical_order(bounds)] = np.arange(len(rank))

@@ -10,10 +10,11 @@ import numpy as np
 from sfumato.arrays import Array
 from sfumato.exact import ceil_inverse
 from sfumato.groups.fragments.cover import combined, covering_table
-from sfumato.groups.fragments.views import Views
+from sfumato.groups.fragments.views import ViewRows
 from sfumato.groups.grouping import Grouping
 from sfumato.papers.overlapping.scattered import crowd_of, scattered
-from sfumato.privacy.requirement import Bounds, round_up
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column, code_type
 
@@ -35,7 +36,7 @@ def published_groups(
     buckets of people alike in joined and sensitive value, (QIᵢ, S) as printed in §8.3, one from each of the largest: joined
     values differ where sensitive ones do not. All of a bucket cover the same, so that the pick of Fig. 7 has nothing to choose.
     """
-    views = Views.of(columns, moved)
+    views = ViewRows.of(columns, moved)
     sizes: tuple[int, ...] = int(views.right.max()) + 1, int(views.left.max()) + 1
     kind = code_type(max(sizes))
     codes = np.stack([views.right.astype(kind), views.left.astype(kind)], axis=1)

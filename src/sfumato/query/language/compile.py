@@ -49,16 +49,16 @@ Node = bool | Accept | Join
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowCondition:
     """A condition on quasi values: every column in `tables` has one of its accepted codes, and `rest` holds."""
 
     tables: dict[int, Flags]
     rest: tuple[Join, ...] = ()
 
-    def narrowed(self, column: int, accepted: Flags) -> Rows:
+    def narrowed(self, column: int, accepted: Flags) -> RowCondition:
         """Return the condition that the column also has one of these codes."""
         known = self.tables.get(column)
-        return Rows({**self.tables, column: accepted if known is None else known & accepted}, self.rest)
+        return RowCondition({**self.tables, column: accepted if known is None else known & accepted}, self.rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Piece:
     """People whose sensitive value is in `values` and whose quasi values meet `rows`."""
 
     values: Flags
-    rows: Rows
+    rows: RowCondition
 
 
 Pieces = tuple[Piece, ...]
@@ -193,7 +193,7 @@ def _patterns(truth: Flags) -> tuple[Flags, Integers]:
     return patterns, which.reshape(-1)
 
 
-def row_mask(rows: Rows, codes: Sequence[Array], count: int) -> Flags:
+def row_mask(rows: RowCondition, codes: Sequence[Array], count: int) -> Flags:
     """Return, for rows with these codes per column, whether each meets the condition. General; the kernels are faster."""
     mask = np.ones(count, bool)
     for column, accepted in rows.tables.items():
@@ -274,12 +274,12 @@ def _key(node: Node) -> object:
     return node if isinstance(node, bool) else (node.place.column, node.accepted.tobytes())
 
 
-def _rows(node: Node) -> Rows:
+def _rows(node: Node) -> RowCondition:
     if isinstance(node, bool):
-        return Rows({})
+        return RowCondition({})
     nodes = node.parts if isinstance(node, Join) and node.kind == "and" else (node,)
     tables = {one.place.column: one.accepted for one in nodes if isinstance(one, Accept)}
-    return Rows(tables, tuple(one for one in nodes if isinstance(one, Join)))
+    return RowCondition(tables, tuple(one for one in nodes if isinstance(one, Join)))
 
 
 MAX_PARTS = 1000

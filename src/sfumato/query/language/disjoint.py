@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.language.compile import Accept, Join, Rows
+from sfumato.query.language.compile import Accept, Join, RowCondition
 
 Conjunction = dict[int, Flags]
 """Per column the accepted codes; a column that is not there may have any."""
@@ -16,7 +16,7 @@ MAX_STEPS = 50_000
 """Two conjunctions are compared so often at most: about a second."""
 
 
-def disjoint(rows: Rows) -> list[Conjunction]:
+def disjoint(rows: RowCondition) -> list[Conjunction]:
     """Return disjoint conjunctions that are together the condition; none where nobody can meet it."""
     steps = _Steps()
     terms = [dict(rows.tables)]

@@ -20,9 +20,9 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.exact import exact, plain
 from sfumato.query.language.portions import Meaning
-from sfumato.query.language.spans import Number, Spans, Stretch
+from sfumato.query.language.spans import RealNumber, Spans, Stretch
 from sfumato.query.language.texts import Categories, Prefixes
-from sfumato.query.language.vocabulary import Vocabulary, Words
+from sfumato.query.language.vocabulary import ColumnValues, Vocabulary
 from sfumato.table.bins import Bins
 from sfumato.table.recode import Bands, DateTo, DateUnit, Prefix, Regroup, Rounded
 from sfumato.table.schema import Schema
@@ -37,7 +37,7 @@ def meaning_for(vocabulary: Vocabulary, name: str) -> Meaning:
     return found
 
 
-def meaning_of(words: Words, declared: Schema) -> Meaning:
+def meaning_of(words: ColumnValues, declared: Schema) -> Meaning:
     """Return what a column's published values stand for; a column that cannot be such is refused."""
     bins, recode = declared.bins_of(words.name), declared.recoding(words.name)
     if bins is not None:
@@ -61,7 +61,7 @@ def meaning_of(words: Words, declared: Schema) -> Meaning:
     return _numbers(words, [_banded(value, recode, words) for value in words.values], " ".join(published))
 
 
-def _numbers(words: Words, spans: list[tuple[Number, Number, bool]], published: str) -> Spans:
+def _numbers(words: ColumnValues, spans: list[tuple[RealNumber, RealNumber, bool]], published: str) -> Spans:
     """Return spans (low, high, high included?) of numbers: whole ones where whole numbers are published.
 
     A recoding publishes whole numbers only where all original ones are whole.
@@ -70,7 +70,7 @@ def _numbers(words: Words, spans: list[tuple[Number, Number, bool]], published: 
     return Spans(words, tuple(_stretch(low, high, closed, whole=whole) for low, high, closed in spans), whole, published)
 
 
-def _stretch(low: Number, high: Number, closed: bool, *, whole: bool) -> Stretch:
+def _stretch(low: RealNumber, high: RealNumber, closed: bool, *, whole: bool) -> Stretch:
     if not whole:
         return (low, 0), (high, int(closed))
     first = math.ceil(low) if math.isfinite(low) else low
@@ -78,7 +78,7 @@ def _stretch(low: Number, high: Number, closed: bool, *, whole: bool) -> Stretch
     return (first, 0), (last, 0)
 
 
-def _banded(value: Any, recode: Bands, words: Words) -> tuple[Number, Number, bool]:
+def _banded(value: Any, recode: Bands, words: ColumnValues) -> tuple[RealNumber, RealNumber, bool]:
     width, origin = recode.width, exact(recode.origin)
     top = math.inf if recode.top is None else _native(exact(recode.top))
     if value == top:
@@ -96,7 +96,9 @@ def _banded(value: Any, recode: Bands, words: Words) -> tuple[Number, Number, bo
     return low, min(high, top), closed
 
 
-def _band(value: Any, width: Fraction, origin: Fraction, shift: Fraction, words: Words) -> tuple[Number, Number, bool]:
+def _band(
+    value: Any, width: Fraction, origin: Fraction, shift: Fraction, words: ColumnValues
+) -> tuple[RealNumber, RealNumber, bool]:
     """Return the band that is published as origin + k·width + shift; edges are compared as the nearest float, as in recoding."""
     k = round((Fraction(value) - shift - origin) / width)
     start = origin + k * width
@@ -105,7 +107,7 @@ def _band(value: Any, width: Fraction, origin: Fraction, shift: Fraction, words:
     return _native(start), _native(start + width), False
 
 
-def _dates(words: Words, unit: DateUnit) -> Spans:
+def _dates(words: ColumnValues, unit: DateUnit) -> Spans:
     if not pa.types.is_date(words.type):
         raise _disagree(words)
     stretches: list[Stretch] = []
@@ -129,7 +131,7 @@ _FIRST: dict[DateUnit, Callable[[date], date]] = {
 _LONGEST: dict[DateUnit, int] = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
 
 
-def _bins(words: Words, bins: Bins) -> Spans:
+def _bins(words: ColumnValues, bins: Bins) -> Spans:
     known = dict(zip(bins.labels, range(len(bins.labels)), strict=True))
     edges = [float(edge) for edge in bins.edges]
     stretches: list[Stretch] = []
@@ -137,18 +139,24 @@ def _bins(words: Words, bins: Bins) -> Spans:
         if label not in known:
             raise _disagree(words)
         place = known[label]
-        stretches.append(((edges[place], 0), (edges[place + 1], int(place == len(known) - 1))))
-    return Spans(words, tuple(stretches), False, "in bins", bins=True)
+        last = place == len(known) - 1
+        start, end = (edges[place], int(bins.starts_after(place))), (edges[place + 1], int(last or bins.alone(place)))
+        below, above = bins.clip is True and place == 0, bool(bins.clip) and last
+        stretches.append(((-math.inf, 0) if below else start, (math.inf, 1) if above else end))
+    span = f"up to {edges[-1]:g}" if bins.clip == "above" else f"between {edges[0]:g} and {edges[-1]:g}"
+    clipped = f" {span}, where numbers beyond count" if bins.clip else ""
+    clip = (edges[0], edges[-1]) if bins.clip else None
+    return Spans(words, tuple(stretches), False, f"in bins{clipped}", bins=True, clip=clip)
 
 
-def _categories(words: Words, recode: Regroup) -> Categories:
+def _categories(words: ColumnValues, recode: Regroup) -> Categories:
     sources = tuple(tuple(old for old, new in recode.map.items() if new == name) for name in words.values)
     return Categories(words, sources, frozenset(recode.map), recode.other)
 
 
-def _native(number: Fraction) -> Number:
+def _native(number: Fraction) -> RealNumber:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def _disagree(words: Words) -> FormatError:
+def _disagree(words: ColumnValues) -> FormatError:
     return FormatError(f"the column {words.name!r} does not hold what the manifest says of its recoding")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, get_args
@@ -67,22 +67,26 @@ class Or:
 
 @dataclass(frozen=True)
 class Not:
-    """The part is false. As in SQL, a comparison with a missing value is neither true nor false, and so is its negation."""
+    """The part is false. As in SQL, a comparison with a missing value is neither true nor false, and so is its negation.
+
+    `unlike` says that it was written as `column <> value`, which of a person with several values may mean two things.
+    """
 
     part: Condition
+    unlike: bool = field(default=False, compare=False, repr=False)
 
 
 Atom = In | Between | Like | Missing
 Condition = In | Between | Like | Missing | And | Or | Not
 
-Terms = Literal["original", "published"]
+TermsOf = Literal["original", "published"]
 """What the values in a condition speak of, where a column was recoded."""
 
 ANYBODY = And(())
 """The condition that everybody meets."""
 
 
-Kind = Literal["count", "share", "sum", "avg", "quantile"]
+FigureKind = Literal["count", "share", "sum", "avg", "quantile"]
 """What is asked of the people who meet a condition."""
 
 
@@ -95,7 +99,7 @@ class Aggregate:
     median.
     """
 
-    kind: Kind = "count"
+    kind: FigureKind = "count"
     name: str = "count"
     column: str = ""
     condition: Condition | None = None
@@ -127,14 +131,14 @@ class Query:
 
     condition: Condition = ANYBODY
     group_by: tuple[str, ...] = ()
-    terms: Terms = "original"
+    terms: TermsOf = "original"
     select: tuple[Aggregate, ...] = (COUNT,)
     having: Condition | None = None
     order_by: tuple[Order, ...] = ()
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        if self.terms not in get_args(Terms):
+        if self.terms not in get_args(TermsOf):
             raise QueryError(f"terms: expected 'original' or 'published', got {self.terms!r}")
 
     @classmethod
@@ -144,7 +148,7 @@ class Query:
         /,
         *,
         group_by: Iterable[str] = (),
-        terms: Terms = "original",
+        terms: TermsOf = "original",
         **columns: Any,
     ) -> Query:
         """Return the question for people who meet all of the given conditions, one per column.

@@ -22,15 +22,16 @@ from sfumato.arrays import Flags
 from sfumato.errors import QueryError
 from sfumato.query.language.portions import Portions, share_text
 from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Value
-from sfumato.query.language.vocabulary import Words, fit, like, note_absent, plain_number, written
+from sfumato.query.language.vocabulary import ColumnValues, fit, like, note_absent, plain_number, written
 from sfumato.table.column import as_text
 
-Number = int | float
-Key = tuple[Number, int]
+RealNumber = int | float
+Key = tuple[RealNumber, int]
 Stretch = tuple[Key, Key]
 
 _FIRST: Key = (-math.inf, 0)
 _LAST: Key = (math.inf, 1)
+_AFTER_ZERO: Key = (0, 1)
 _NAMED = 3
 
 
@@ -39,15 +40,18 @@ class Spans:
     """The stretch of original values behind each published value; `whole` for whole numbers and days.
 
     `published` is how the column is published, for messages. `bins` is true where the values are texts such as "[0, 10)" and the
-    original values numbers. Original numbers are assumed to be evenly spread over a stretch with two ends. In one without, such
-    as top-coded values, half are counted for a range and none for a single value.
+    original values numbers. Original numbers are assumed to be evenly spread over a stretch with two ends; in a bin from 0 to at
+    most 1, of which a question tells 0 from the rest, all are taken as 0: nothing there. In a stretch without an end, such as
+    top-coded values, half are counted for a range and none for a single value. Bins that `clip` numbers have no end there, and
+    their numbers are taken as spread up to where they are clipped.
     """
 
-    words: Words
+    words: ColumnValues
     stretches: tuple[Stretch, ...]
     whole: bool
     published: str
     bins: bool = False
+    clip: tuple[float, float] | None = None
 
     @cached_property
     def order(self) -> list[int]:
@@ -79,7 +83,7 @@ class Spans:
             ends = [start, *sorted(cuts.get(code, ())), end]
             pieces[code] = len(ends) - 1
             keys += ends[:-1]
-            shares.append(_shares(ends, whole=self.whole))
+            shares.append(self._shares(ends))
         accepted = {atom: self._accept(atom, stretches, keys, pieces) for atom, stretches in wanted.items()}
         by_code = dict(zip(self.order, shares, strict=True))
         listed = [share for code in range(len(self.stretches)) for share in by_code[code]]
@@ -90,20 +94,42 @@ class Spans:
         """Return how values that are partly inside are counted, and the nearest conditions that are exact."""
         known: list[tuple[str, str]] = []
         open_ended: list[tuple[str, str]] = []
+        nothing: list[str] = []
         for code in sorted(map(int, portions.partly(accepted)), key=lambda code: self.stretches[code]):
-            finite = all(math.isfinite(end[0]) for end in self.stretches[code])
+            finite = self.clip is not None or all(math.isfinite(end[0]) for end in self.stretches[code])
             inside = portions.inside(accepted, code)
+            if inside in (0.0, 1.0) and self._at_zero(self.stretches[code]):
+                nothing.append(self._label(code))
+                continue
             share = share_text(inside) if inside or finite else "none"
             (known if finite else open_ended).append((self._label(code), share))
         remarks = []
         if known:
             listed = [f"{label} is counted by the share {share} that is inside" for label, share in known[:_NAMED]]
             remarks.append("; ".join(listed) + (f"; so are {len(known) - _NAMED} more" if len(known) > _NAMED else ""))
+        remarks += [f"{label} is taken as 0: how many of it have more is not known" for label in nothing]
         remarks += [f"how many of {label} are inside is not known, {share} of them is counted" for label, share in open_ended]
         sets = [self._condition(mask) for mask in (portions.sure(accepted), portions.possible(accepted))]
         exact = list(dict.fromkeys(text for text in sets if text))
         ask = f"; ask for {' or for '.join(exact)} for an exact condition" if exact else "; conditions on whole values are exact"
         return f"{self.words.name} is published {self.published}: {'; '.join(remarks)}{ask}"
+
+    def _shares(self, ends: Sequence[Key]) -> list[float]:
+        """Return the share of each portion of a stretch."""
+        if _AFTER_ZERO in ends[1:-1] and self._at_zero((ends[0], ends[-1])):
+            return [float(end == _AFTER_ZERO) for end in ends[1:]]
+        if self.clip is None:
+            return _shares(ends, whole=self.whole)
+        low, high = self.clip
+        held = [min(max(end, (low, 0)), (high, 1)) for end in ends]
+        if held[0][0] < held[-1][0]:
+            return _shares(held, whole=self.whole)
+        return [float(start < end) for start, end in pairwise(held)]  # one number alone: the portion that has it
+
+    def _at_zero(self, stretch: Stretch) -> bool:
+        """Return whether a stretch is a bin from 0 to at most 1, where numbers are clipped to 0 one with those below too."""
+        start = stretch[0] if self.clip is None else max(stretch[0], (self.clip[0], 0))
+        return self.bins and start == (0, 0) and _AFTER_ZERO < stretch[1] <= (1, 0)
 
     def _accept(self, atom: Atom, stretches: Sequence[Stretch], keys: list[Key], pieces: Any) -> Flags:
         """Return which portions, in the order of codes, lie in the wanted stretches; the missing one comes last."""
@@ -160,7 +186,7 @@ class Spans:
                 hint=f"its bins are {self._bins()}",
             )
         held: Any = plain_number(value, self.words.name) if self.bins else fit(value, self.words, atom)  # type: ignore[arg-type]
-        number: Number = held.toordinal() if isinstance(held, date) else held
+        number: RealNumber = held.toordinal() if isinstance(held, date) else held
         if self.whole and math.isfinite(number):
             return (math.floor(number) + 1 if after else math.ceil(number), 0)
         return (number, int(after))
@@ -186,12 +212,13 @@ class Spans:
         places = [i for i, code in enumerate(self.order) if chosen[code]]
         if not places or places != list(range(places[0], places[-1] + 1)):
             return ""
-        (low, _), (high, closed) = self.stretches[self.order[places[0]]][0], self.stretches[self.order[places[-1]]][1]
-        show: Callable[[Number], Any] = (lambda x: date.fromordinal(int(x))) if self.days else (lambda x: x)
+        (low, after), (high, closed) = self.stretches[self.order[places[0]]][0], self.stretches[self.order[places[-1]]][1]
+        show: Callable[[RealNumber], Any] = (lambda x: date.fromordinal(int(x))) if self.days else (lambda x: x)
         atom = Between(
             self.words.name,
             None if places[0] == 0 or math.isinf(low) else show(low),
             None if places[-1] == len(self.order) - 1 or math.isinf(high) else show(high - 1 if self.whole else high),
+            strict_low=bool(after),
             strict_high=not self.whole and not closed,
         )
         if atom.low is None and atom.high is None:

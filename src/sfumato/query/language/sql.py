@@ -329,7 +329,7 @@ def _comparison(node: sql.Binary) -> Condition:
     if kind is sql.EQ:
         return In(column, (value,))
     if kind is sql.NEQ:
-        return Not(In(column, (value,)))
+        return Not(In(column, (value,)), unlike=True)
     if kind in (sql.LT, sql.LTE):
         return Between(column, high=value, strict_high=kind is sql.LT)
     return Between(column, low=value, strict_low=kind is sql.GT)

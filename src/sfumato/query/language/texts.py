@@ -10,7 +10,7 @@ from sfumato.arrays import Flags
 from sfumato.errors import QueryError
 from sfumato.query.language.portions import Portions, portions_of, share_text
 from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, constants_of
-from sfumato.query.language.vocabulary import Words, collapsed, fit, like, note_absent
+from sfumato.query.language.vocabulary import ColumnValues, collapsed, fit, like, note_absent
 
 Truth = bool | None
 """Whether a condition holds for all original values behind a published one, for none, or perhaps for some (None)."""
@@ -30,7 +30,7 @@ class Prefixes:
     `postcode = '46134'` the release does not tell.
     """
 
-    words: Words
+    words: ColumnValues
     length: int
 
     def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
@@ -99,7 +99,7 @@ class Categories:
     asked one by one, and counted as equally frequent.
     """
 
-    words: Words
+    words: ColumnValues
     sources: tuple[tuple[str, ...], ...]
     renamed: frozenset[str]
     other: str | None
@@ -160,7 +160,7 @@ class Categories:
         return any(text in named for named in self.sources) if text in self.renamed else self.other in self.words.code
 
 
-def _meets(atom: Atom, words: Words) -> Callable[[str], bool]:
+def _meets(atom: Atom, words: ColumnValues) -> Callable[[str], bool]:
     """Return the test whether a single original text meets a condition."""
     if isinstance(atom, Missing):
         return lambda text: False
@@ -174,7 +174,7 @@ def _meets(atom: Atom, words: Words) -> Callable[[str], bool]:
     return lambda text: all(met(text) for _, met in ends)
 
 
-def _ends(atom: Between, words: Words) -> list[tuple[str, Callable[[str], bool]]]:
+def _ends(atom: Between, words: ColumnValues) -> list[tuple[str, Callable[[str], bool]]]:
     """Return the ends of a range of texts, each with the test whether a text lies on its right side."""
     ends: list[tuple[str, Callable[[str], bool]]] = []
     if atom.low is not None:
@@ -211,7 +211,7 @@ def _skipping(places: set[int], pattern: str) -> set[int]:
     return places | {i + 1 for i in places if i < len(pattern) and pattern[i] == "%"}
 
 
-def _missing(words: Words, atoms: Sequence[Atom]) -> list[list[tuple[float, tuple[bool, ...]]]]:
+def _missing(words: ColumnValues, atoms: Sequence[Atom]) -> list[list[tuple[float, tuple[bool, ...]]]]:
     return [[(1.0, tuple(isinstance(atom, Missing) for atom in atoms))]] if words.has_missing else []
 
 

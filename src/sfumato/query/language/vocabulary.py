@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -20,13 +20,14 @@ import pyarrow as pa
 
 from sfumato.arrays import Flags, Integers
 from sfumato.errors import FormatError, PolicyError, QueryError, did_you_mean
-from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Terms, Value
+from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, TermsOf, Value
 from sfumato.table.column import Column, Domain, as_text
+from sfumato.table.recode import Icd
 from sfumato.table.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class ColumnValues:
     """The values a column knows, ascending; the code of a missing value comes last."""
 
     name: str
@@ -73,8 +74,8 @@ class Vocabulary:
     it.
     """
 
-    quasi: tuple[Words, ...]
-    parts: tuple[Words, ...]
+    quasi: tuple[ColumnValues, ...]
+    parts: tuple[ColumnValues, ...]
     part_codes: tuple[Integers, ...]
     declared: Schema | None = None
     meanings: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -82,12 +83,12 @@ class Vocabulary:
     @classmethod
     def of(cls, quasi: Sequence[Column], domain: Domain, declared: Schema | None = None) -> Vocabulary:
         """Return the vocabulary of these columns."""
-        words = tuple(Words(c.name, c.values.type, tuple(c.values.to_pylist()), c.has_missing) for c in quasi)
+        words = tuple(ColumnValues(c.name, c.values.type, tuple(c.values.to_pylist()), c.has_missing) for c in quasi)
         parts, codes = [], []
         for name, column in zip(domain.names, domain.table.columns, strict=True):
             listed = column.to_pylist()
             known = tuple(sorted({value for value in listed if value is not None}))
-            part = Words(name, column.type, known, any(value is None for value in listed))
+            part = ColumnValues(name, column.type, known, any(value is None for value in listed))
             parts.append(part)
             codes.append(np.array([part.code.get(value, len(known)) for value in listed], dtype=np.int64))
         return cls(words, tuple(parts), tuple(codes), declared)
@@ -97,14 +98,18 @@ class Vocabulary:
         """The same columns for conditions that speak of the published values themselves."""
         return Vocabulary(self.quasi, self.parts, self.part_codes) if self.recoded else self
 
-    def for_terms(self, terms: Terms) -> Vocabulary:
+    def for_terms(self, terms: TermsOf) -> Vocabulary:
         """Return the words of conditions that speak of original values, or of the published values themselves."""
         return self if terms == "original" else self.published
 
     @cached_property
     def recoded(self) -> frozenset[str]:
         """The columns whose published values stand for several original ones."""
-        return frozenset() if self.declared is None else frozenset({*self.declared.recode, *self.declared.bins} & set(self.place))
+        if self.declared is None:
+            return frozenset()
+        # Chapters of illnesses are asked about by their names: which codes they hold stands in no manifest.
+        coarse = {name for name in self.declared.recode if not isinstance(self.declared.recoding(name), Icd)}
+        return frozenset({*coarse, *self.declared.bins} & set(self.place))
 
     @cached_property
     def place(self) -> dict[str, tuple[bool, int]]:
@@ -118,12 +123,19 @@ class Vocabulary:
         """Return column name → number of codes."""
         return {words.name: words.size for words in (*self.quasi, *self.parts)}
 
-    def find(self, name: str) -> tuple[bool, int, Words]:
+    def find(self, name: str) -> tuple[bool, int, ColumnValues]:
         """Return where a column is; an unknown one is an error that names the nearest."""
         if name not in self.place:
-            raise QueryError(f"there is no column {name!r}", hint=did_you_mean(name, self.place))
+            raise no_column(name, self.place)
         sensitive, j = self.place[name]
         return sensitive, j, (self.parts if sensitive else self.quasi)[j]
+
+
+def no_column(name: str, published: Iterable[str]) -> QueryError:
+    """Return that a release has no such column: it is misspelt, or was not published, about which a release says nothing."""
+    near = did_you_mean(name, published)
+    hint = near if near.endswith("?") else f"{near}; a column that a policy drops is not published"
+    return QueryError(f"there is no column {name!r} in this release", hint=hint)
 
 
 def declared_in(schema: Mapping[str, Any]) -> Schema | None:
@@ -143,7 +155,7 @@ MOST_NOTES = 5
 _LONGEST = 200
 
 
-def fit(value: Value, words: Words, atom: Atom) -> Any:
+def fit(value: Value, words: ColumnValues, atom: Atom) -> Any:
     """Return a constant as the column holds it; one of another type is an error that rewrites the condition."""
     kind = words.kind
     if kind == "flags" and isinstance(value, bool):
@@ -153,12 +165,25 @@ def fit(value: Value, words: Words, atom: Atom) -> Any:
             return next((known for known in words.values if known.lower() == str(value).lower()), str(value))
         if isinstance(value, str):
             return value
-        raise _mismatch(value, words, "text", written(atom, lambda v: f"'{as_text(v)}'"))
+        if isinstance(atom, Between):  # texts have an order, but not that of the numbers that somebody means
+            raise QueryError(
+                f"column {words.name!r} holds text; it cannot be compared with {_short(repr(value))}",
+                hint=f"name the values that you mean, as {words.name} IN ('…', '…')",
+            )
+        raise _mismatch(value, words, "text", written(atom, lambda v: f"'{_spelled(v, words)}'"))
     if kind in ("days", "moments"):
         return _moment(value, words, atom, timestamp=kind == "moments")
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return plain_number(value, words.name)
     raise _mismatch(value, words, "numbers", written(atom, _as_number))
+
+
+def _spelled(value: Value, words: ColumnValues) -> str:
+    """Return a constant as a text column spells it: 5 as 5.0, where that is a value of it."""
+    text = as_text(value)
+    if text in words.code:
+        return text
+    return next((known for known in words.values if re.fullmatch(rf"{re.escape(text)}\.0+", known)), text)
 
 
 def plain_number(value: float | Decimal, column: str) -> int | float:
@@ -209,7 +234,7 @@ def _as_number(value: Value) -> str:
     return text if re.fullmatch(r"[+-]?\d{1,30}(\.\d{1,30})?", text) else "30"
 
 
-def _moment(value: Value, words: Words, atom: Atom, *, timestamp: bool) -> Any:
+def _moment(value: Value, words: ColumnValues, atom: Atom, *, timestamp: bool) -> Any:
     moment = _parsed(value)
     if moment is None:
         raise _mismatch(value, words, "dates", written(atom, _as_date) + " (ISO, year first)")
@@ -238,7 +263,7 @@ def _as_date(value: Value) -> str:
     return f"'{'2024-01-01' if moment is None else moment.isoformat()[:10]}'"
 
 
-def _mismatch(value: Value, words: Words, holds: str, example: str) -> QueryError:
+def _mismatch(value: Value, words: ColumnValues, holds: str, example: str) -> QueryError:
     return QueryError(
         f"column {words.name!r} holds {holds}; it cannot be compared with {_short(repr(value))}",
         hint=f"for instance {_short(example)}",
@@ -249,7 +274,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
-def note_absent(notes: list[str], words: Words, value: Value, advice: str = "") -> None:
+def note_absent(notes: list[str], words: ColumnValues, value: Value, advice: str = "") -> None:
     """Note that a column has no such value, with the nearest one; not for every one of a long list."""
     if len(notes) > MOST_NOTES:
         return
@@ -258,7 +283,7 @@ def note_absent(notes: list[str], words: Words, value: Value, advice: str = "") 
     notes.append(f"{words.name} has no value {_short(repr(value))}" + (f"; {advice}" if advice else ""))
 
 
-def accepted_codes(atom: Atom, words: Words, notes: list[str]) -> Flags:
+def accepted_codes(atom: Atom, words: ColumnValues, notes: list[str]) -> Flags:
     """Return which codes of a column meet a condition on it; values that do not occur are noted."""
     accepted = np.zeros(words.size, bool)
     if isinstance(atom, Missing):
@@ -283,7 +308,7 @@ def accepted_codes(atom: Atom, words: Words, notes: list[str]) -> Flags:
     return accepted
 
 
-def _ends(atom: Between, words: Words) -> tuple[int, int]:
+def _ends(atom: Between, words: ColumnValues) -> tuple[int, int]:
     first, last = 0, len(words.values)
     if atom.low is not None:
         first = (bisect_right if atom.strict_low else bisect_left)(words.values, fit(atom.low, words, atom))

@@ -10,23 +10,25 @@ from sfumato._jit import njit
 
 
 @njit(cache=True, nogil=True)
-def spread_chances(cell: Any, box: Any, start: Any, entry: Any, value: Any, place: Any, chances: Any, out: Any) -> None:
+def spread_chances(cells: Any, box: Any, goals: Any, place: Any, chances: Any, out: Any) -> None:
     """Write to out[i, v] each person's chance of every value that her box shows; `out` is zero elsewhere."""
+    cell, start, entry, value = cells.cell, cells.start, goals.entry, goals.value
     for i in range(len(cell)):
         b = box[i]
-        cells = start[b + 1] - start[b]
+        own = start[b + 1] - start[b]
         at = place[b] + cell[i] - start[b]
         for k in range(entry[b + 1] - entry[b]):
-            out[i, value[entry[b] + k]] = chances[at + k * cells]
+            out[i, value[entry[b] + k]] = chances[at + k * own]
 
 
 @njit(cache=True, nogil=True)
-def deal(first: Any, cell: Any, start: Any, entry: Any, count: Any, place: Any, chances: Any, words: Any, out: Any) -> None:
-    """Write to out[i] a number for each person, that of her value among those of her box: each k is used count[entry + k] times.
+def deal(first: Any, boxes: Any, goals: Any, place: Any, chances: Any, words: Any, out: Any) -> None:
+    """Write to out[i] a number for each person, that of her value among those of her box: k as often as the goal says.
 
     People are served one after the other, with weights in proportion to what is left of a value and to how many of
     those still to come are expected to want it: nearly a draw of the model, which `exchange` then mixes.
     """
+    cell, start, entry, count = boxes.cell, boxes.start, goals.entry, goals.people
     most = 0
     for b in range(len(first) - 1):
         most = max(most, entry[b + 1] - entry[b])

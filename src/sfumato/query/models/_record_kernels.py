@@ -8,7 +8,7 @@ pair of a part and a published value y, with the chance spread[part, v], and kep
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -163,10 +163,9 @@ def _pass_on(levels: Any, cell: int, first: int, sums: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def chances(
-    levels: Any, tables: Any, cell: Any, slot: Any, part: Any, value: Any, spread: Any, kept: Any, out: Any, seen: Any
-) -> None:
-    """Write to out[c, v] the chance of each value for the people of each cell, and to seen[i] that of each person's slot."""
+def chances(everybody: Any, tables: Any) -> None:
+    """Write to `chances` [c, v] the chance of each value for the people of a cell, and to seen[i] that of each person's slot."""
+    cell, slot, part, value, spread, kept, out, levels, seen = everybody
     cells, columns = levels.shape
     values = tables.shape[1]
     products, own = np.empty((columns, values)), np.empty(values)
@@ -182,7 +181,21 @@ def chances(
         seen[i] = total + kept[s] * row[value[s]]
 
 
-def _ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> tuple[float, float, float, float, Any]:
+class RecordAnswer(NamedTuple):
+    """What the model says of some people.
+
+    r being the chance that a person has a wanted value given her slot, and p that by quasi values alone: `found` is Σ r,
+    `placement` Σ r(1 − r), `score` Σ (r − p), `informed` Σ (r − p)², and `differ` Σ r(1 − r) by level.
+    """
+
+    found: float
+    placement: float
+    score: float
+    informed: float
+    differ: Any
+
+
+def _ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> RecordAnswer:
     cell, slot, part, value, spread, kept, chances, levels, seen = everybody
     here = rows[:count]
     s, c, few = slot[here], cell[here], np.flatnonzero(wanted)
@@ -192,16 +205,12 @@ def _ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> tupl
     r = np.minimum(after / seen[here], 1.0)
     open_, gap = r * (1.0 - r), r - before
     differ = sum(np.bincount(level, open_, lines) for level in levels[c].T)
-    return float(r.sum()), float(open_.sum()), float(gap.sum()), float(gap @ gap), differ
+    return RecordAnswer(float(r.sum()), float(open_.sum()), float(gap.sum()), float(gap @ gap), differ)
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
-def ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> tuple[float, float, float, float, Any]:
-    """Return what the model says of the first `count` of `rows`.
-
-    r being the chance that a person has a wanted value given her slot, and p that by quasi values alone: Σ r, Σ r(1 − r),
-    Σ (r − p), Σ (r − p)², and Σ r(1 − r) by level.
-    """
+def ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> RecordAnswer:
+    """Return what the model says of the first `count` of `rows`."""
     cell, slot, part, value, spread, kept, chances, levels, seen = everybody
     values, few = len(wanted), np.flatnonzero(wanted)
     flags, even = np.zeros(values, np.float32), np.zeros(spread.shape, np.float32)
@@ -234,7 +243,7 @@ def ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> tuple
         squares += gap * gap
         for j in range(levels.shape[1]):
             differ[levels[c, j]] += open_
-    return found, chance, score, squares, differ
+    return RecordAnswer(found, chance, score, squares, differ)
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -7,7 +7,7 @@ handled once for the box.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -274,23 +274,53 @@ def add_chances(start: Any, entry: Any, place: Any, small: Any, scale: Any, out:
                 own[i] += unit * np.float32(row[i])
 
 
-def _ask(
-    rows: Any, count: int, times: Any, people: Any, size: Any, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any
-) -> tuple[float, float, float, float, float, Any]:
+class AskedPeople(NamedTuple):
+    """Whom a question is about: the first `many` of `rows`.
+
+    A row stands for times[row] people, for one where `times` is empty. Of a box hits[box] are asked about, of size[box].
+    """
+
+    rows: Any
+    many: int
+    times: Any
+    hits: Any
+    size: Any
+
+
+class SoftmaxAnswer(NamedTuple):
+    """What the model says of the people asked about: how many have a wanted value, and what is open in that.
+
+    With A and Q Σ p(1 − p) over those asked and over the whole box, `placement` is Σ A·(1 − A/Q) over boxes. `missed` and
+    `squares` are Σ U and Σ U², where U is the same, but without the part of A/Q with which the box's count itself follows the
+    model (`shrinkage`). `noise` is what noise in the boxes' counts (of variance `noise_variance`) adds to the
+    variance, Σ (A/Q)²·noise_variance.
+    `differ` is per level how those asked differ: Σ p(1 − p) over them less A/Q times that over their box, without that part.
+    """
+
+    found: float
+    placement: float
+    missed: float
+    squares: float
+    noise: float
+    differ: Any
+
+
+def _ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any) -> SoftmaxAnswer:
+    rows, count, times, people, size = asked_of
     _, weight, start, _, cell = cells
     codes, first_of, source, line, lines = joint
-    entry, value, goal, vague, leans = goals
+    entry, value, goal, noise_variance, shrinkage = goals
     place, small, scale, _ = packed
     many = times[rows[:count]] if len(times) else None
     asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
     found, placement_variance, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
     for b in np.flatnonzero(people).tolist():
         here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
-        noise = float(vague[entry[b] + listed].sum())
+        noise = float(noise_variance[entry[b] + listed].sum())
         if not len(listed) or (people[b] == size[b] and noise == 0.0):
             found += float(goal[entry[b] + listed].sum())
             continue
-        free = float((goal * leans)[entry[b] + listed].sum() / max(goal[entry[b] + listed].sum(), 1e-9))
+        free = float((goal * shrinkage)[entry[b] + listed].sum() / max(goal[entry[b] + listed].sum(), 1e-9))
         many_cells = start[b + 1] - start[b]
         shown = small[place[b] : place[b] + (entry[b + 1] - entry[b]) * many_cells].reshape(-1, many_cells)
         chance = (scale[entry[b] + listed] @ shown[listed].astype(np.float32)).astype(np.float64)
@@ -307,26 +337,20 @@ def _ask(
         more = open_ * (asked[here] - (1.0 - free) * share * weight[here])
         for group, at in zip(codes, first_of, strict=False):
             sums += np.bincount(at + group[here].astype(np.int64), more, len(sums))
-    return found, placement_variance, missed, squares, unsure, np.bincount(line, sums[source], lines)
+    return SoftmaxAnswer(found, placement_variance, missed, squares, unsure, np.bincount(line, sums[source], lines))
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
-def ask(
-    rows: Any, count: int, times: Any, people: Any, size: Any, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any
-) -> tuple[float, float, float, float, float, Any]:
-    """Return what the model says of the people asked about, who are the first `count` of `rows`.
+def ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any) -> SoftmaxAnswer:
+    """Return what the model says of the people asked about.
 
-    A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ A·(1 − A/Q)
-    over boxes, A and Q being Σ p(1 − p) over those asked and over the whole box; Σ U and Σ U², where U is the same, but without
-    the part of A/Q with which the box's count itself follows the model (`leans`); what noise in the boxes' counts (of variance
-    `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times
-    that over their box, again without that part. Of a box people[b] are asked about, of size[b]. Columns are put together in
-    groups: codes[group, cell], sums of a group from first_of[group] on, and sums[source[f]] is part of what level line[f] has.
-    `whole` has the sum of each cell's chances, which are small · scale.
+    Columns are put together in groups: codes[group, cell], sums of a group from first_of[group] on, and sums[source[f]] is part
+    of what level line[f] has. `whole` has the sum of each cell's chances, which are small · scale.
     """
+    rows, count, times, people, size = asked_of
     _, weight, start, _, cell = cells
     codes, first_of, source, line, lines = joint
-    entry, value, goal, vague, leans = goals
+    entry, value, goal, noise_variance, shrinkage = goals
     place, small, scale, whole = packed
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
@@ -344,8 +368,8 @@ def ask(
         few, noise, free, held = 0, 0.0, 0.0, 0.0
         for k in range(many):
             if wanted[value[e + k]]:
-                noise += vague[e + k]
-                free += leans[e + k] * goal[e + k]
+                noise += noise_variance[e + k]
+                free += shrinkage[e + k] * goal[e + k]
                 held += goal[e + k]
                 few += 1
         if few == 0 or (people[b] == size[b] and noise == 0.0):
@@ -401,16 +425,24 @@ def ask(
     differ = np.zeros(lines)
     for f in range(len(source)):
         differ[line[f]] += sums[source[f]]
-    return found, placement_variance, missed, squares, unsure, differ
+    return SoftmaxAnswer(found, placement_variance, missed, squares, unsure, differ)
+
+
+class Halves(NamedTuple):
+    """What the model of merged boxes says of their first halves.
+
+    For entry e: its people in the half, and U as in `ask`. For entries with a number: how their people differ, by level.
+    """
+
+    mean: Any
+    spread: Any
+    differ: Any
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def split(cells: Any, half: Any, goals: Any, place: Any, chances: Any, which: Any, mean: Any, spread: Any, differ: Any) -> None:
-    """Write what the model of merged boxes says of their first halves, those cells where `half`.
-
-    For entry e: its people in the half, and U as in `ask`. For entries with a number which[e] ≥ 0: how their people differ,
-    by level.
-    """
+def split(cells: Any, half: Any, goals: Any, place: Any, chances: Any, which: Any, out: Any) -> None:
+    """Write to `out` what the model says of first halves, those cells where `half`; which[e] is the number of entry e, or −1."""
+    mean, spread, differ = out
     levels, weight, start, entry = cells.levels, cells.weight, cells.start, goals.entry
     for b in range(len(start) - 1):
         many = entry[b + 1] - entry[b]

@@ -24,17 +24,17 @@ def add_by_box(rows: Any, features: Any, start: Any, times: Any, out: Any, first
                 out[box, first + k] += many * features[row, k]
 
 
-def _add_asked(rows: Any, count: int, bucket: Any, times: Any, hits: Any, sizes: Any, joint: Any) -> Any:
+def _add_asked(rows: Any, count: int, group: Any, times: Any, hits: Any, sizes: Any, joint: Any) -> Any:
     codes, first, source, line, lines = joint
     asked = rows[:count]
-    asked = asked[hits[bucket[asked]] != sizes[bucket[asked]]]
+    asked = asked[hits[group[asked]] != sizes[group[asked]]]
     many = times[asked] if len(times) else None
     parts = [np.bincount(codes[asked, g], many, first[g + 1] - first[g]) for g in range(codes.shape[1])]
     return np.bincount(line, np.concatenate([np.zeros(0), *parts])[source], lines).astype(np.int64)
 
 
 @njit(cache=True, nogil=True, plain=_add_asked)
-def add_asked(rows: Any, count: int, bucket: Any, times: Any, hits: Any, sizes: Any, joint: Any) -> Any:
+def add_asked(rows: Any, count: int, group: Any, times: Any, hits: Any, sizes: Any, joint: Any) -> Any:
     """Return how many of the rows lie in each line of each block, leaving out people whose whole box is asked about.
 
     Columns are put together: row i is one of those that sums[first[g] + codes[i, g]] counts, and sums[source[f]] part of line[f].
@@ -44,7 +44,7 @@ def add_asked(rows: Any, count: int, bucket: Any, times: Any, hits: Any, sizes: 
     groups = codes.shape[1]
     for j in range(count):
         i = rows[j]
-        if hits[bucket[i]] == sizes[bucket[i]]:
+        if hits[group[i]] == sizes[group[i]]:
             continue
         many = times[i] if len(times) else 1
         for g in range(groups):

@@ -38,9 +38,9 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, index: BucketIndex, numbered: Small) -> Cells:
         """Return the cells of people whose levels are `numbered` [people × columns]."""
-        first, cell = distinct_rows(np.lexsort((*numbered.T, index.bucket)), numbered, index.bucket[:, None])
+        first, cell = distinct_rows(np.lexsort((*numbered.T, index.group)), numbered, index.group[:, None])
         levels = np.ascontiguousarray(numbered[first])
-        start = np.searchsorted(index.bucket[first], np.arange(index.buckets + 1)).astype(np.int64)
+        start = np.searchsorted(index.group[first], np.arange(index.groups + 1)).astype(np.int64)
         weight = np.bincount(cell, index.table.times, len(levels)).astype(np.int64)
         return cls(levels, weight, start, _varies(levels, start), cell)
 
@@ -193,8 +193,8 @@ class Block:
 def sums_by_box(index: BucketIndex, levels: Bytes, blocks: Sequence[Block]) -> Floats:
     """Return [boxes × features]: the features of each box's people, added up."""
     widths = [block.features.shape[1] for block in blocks]
-    sums = np.zeros((index.buckets, sum(widths)))
-    start = np.searchsorted(index.bucket, np.arange(index.buckets + 1))
+    sums = np.zeros((index.groups, sum(widths)))
+    start = np.searchsorted(index.group, np.arange(index.groups + 1))
     for block, first in zip(blocks, np.cumsum([0, *widths]), strict=False):
         kernels.add_by_box(block.numbers(levels), np.ascontiguousarray(block.features), start, index.table.each, sums, first)
     return sums

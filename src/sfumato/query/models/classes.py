@@ -15,15 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Floats, Integers, Small
-from sfumato.query.language.disjoint import Conjunction
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.query.model_cache import fitting
 from sfumato.query.models import _class_kernels as kernels
+from sfumato.query.models.protocol import Moments
+from sfumato.query.models.spread import AskedBoxes, Boxes, GroupValues, Spreads
 from sfumato.query.models.units import SetColumn
-from sfumato.query.shelf import fitting
 
 FEWEST_GROUPS = 500
 """With fewer groups there is too little to tell classes apart, and every column is learned alone.
@@ -47,16 +48,7 @@ LEAN = 50.0
 _SEED = 1
 
 
-class Shown(NamedTuple):
-    """The groups' sensitive values: `start[g]` is the first entry of group g among `value` and `times`."""
-
-    sizes: Integers
-    start: Integers
-    value: Small
-    times: Integers
-
-
-class Shares(NamedTuple):
+class ClassShares(NamedTuple):
     """What people of each class are like: shares of quasi values [values × classes], of sensitive values, and of the classes."""
 
     weight: Floats
@@ -64,7 +56,7 @@ class Shares(NamedTuple):
     classes: Floats
 
 
-class Spread(NamedTuple):
+class ClassCounts(NamedTuple):
     """People spread over classes: `people` and `holders` per quasi and sensitive value of each class.
 
     `tilt` is by how much an entry's weight changes in its group because at least one person has it.
@@ -77,27 +69,34 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
-    """What is learned once per release. `weight[j][v, c]` is the share of value v of column j in class c."""
+    """What is fitted once per release. `weight[j][v, c]` is the share of value v of column j in class c."""
 
     columns: tuple[SetColumn, ...]
-    shown: Shown
+    shown: GroupValues
     weight: tuple[Floats, ...]
     tilt: tuple[Floats, ...]  # by how much an entry's weight changes in its group because at least one person has it
     rate: Floats  # [sensitive values × classes]
     chance: Floats  # [groups × classes]
+    evenly: Spreads  # what is certain, however people lie
 
     version: ClassVar[int] = 1
 
+    @classmethod
+    def fit(cls, groups: Boxes) -> ClassModel:
+        """Return the class model of groups that show sets of values."""
+        sets = [column for column in groups.columns if isinstance(column, SetColumn)]
+        return _learn(sets, groups.shown, groups.values, groups.evenly)
+
     def to_arrays(self) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
+        """Return what was fitted, as arrays to be kept."""
         weight = {f"weight {j}": each for j, each in enumerate(self.weight)}
         return {**weight, **{f"tilt {j}": each for j, each in enumerate(self.tilt)}, "rate": self.rate, "chance": self.chance}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> ClassModel:
-        """Return the model that has these arrays; `ValueError` if they are not of this engine's release."""
-        columns, shown = engine.columns, engine.shown
-        rate = fitting(arrays, "rate", (len(engine.vocabulary.part_codes[0]), None))
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Boxes) -> ClassModel:
+        """Return the model that has these arrays; `ValueError` if they are not of these groups."""
+        columns, shown = tuple(column for column in groups.columns if isinstance(column, SetColumn)), groups.shown
+        rate = fitting(arrays, "rate", (groups.values, None))
         classes = rate.shape[1]
         return cls(
             columns=columns,
@@ -106,22 +105,24 @@ class ClassModel:
             tilt=tuple(fitting(arrays, f"tilt {j}", (len(own.codes),)) for j, own in enumerate(columns)),
             rate=rate,
             chance=fitting(arrays, "chance", (len(shown.sizes), classes)),
+            evenly=groups.evenly,
         )
 
-    def weigh(self, conjunctions: Sequence[Conjunction], wanted: Flags) -> tuple[float, float]:
-        """Return how many people with a wanted value meet one of these disjoint conditions: expectation and variance."""
+    def estimate(self, question: AskedBoxes) -> Moments:
+        """Return the number of people in a piece of a question, and what is certain of it."""
         total = np.zeros_like(self.chance)
-        for conjunction in conjunctions:
+        for conjunction in question.conjunctions:
             share = np.ones_like(self.chance)
             for j, accepted in conjunction.items():
                 column = self.columns[j]
                 kernels.narrow(column.start, column.codes, self.weight[j], self.tilt[j], accepted.view(np.uint8), share)
             total += share
-        value, variance = kernels.weigh_classes(total, self.chance, self.rate, wanted.view(np.uint8), *self.shown[1:])
-        return value, variance
+        wanted = question.values.view(np.uint8)
+        value, variance = kernels.weigh_classes(total, self.chance, self.rate, wanted, *self.shown[1:])
+        return self.evenly.estimate(question)._replace(value=value, variance=variance)
 
 
-def learn_classes(columns: Sequence[SetColumn], shown: Shown, values: int) -> ClassModel:
+def _learn(columns: Sequence[SetColumn], shown: GroupValues, values: int, evenly: Spreads) -> ClassModel:
     """Return the class model of groups with these sets and these histograms of so many sensitive values."""
     rounds = min(ROUNDS, 1 + WORK // len(shown.sizes))
     entries = _Entries.of(columns)
@@ -131,8 +132,8 @@ def learn_classes(columns: Sequence[SetColumn], shown: Shown, values: int) -> Cl
     overall /= overall.sum()
     weight = entries.shares(everybody * _jitter(coins, len(everybody), CLASSES))
     rate = overall * _jitter(coins, values, CLASSES)
-    shares = Shares(weight, rate / rate.sum(axis=0), np.full(CLASSES, 1.0 / CLASSES))
-    spread = Spread(np.empty_like(weight), np.empty_like(rate), np.ones(len(entries.codes)))
+    shares = ClassShares(weight, rate / rate.sum(axis=0), np.full(CLASSES, 1.0 / CLASSES))
+    spread = ClassCounts(np.empty_like(weight), np.empty_like(rate), np.ones(len(entries.codes)))
     for left in range(rounds - 1, -1, -1):
         kernels.learn_round(shown, entries.start, entries.codes, shares, spread)
         if left:  # the last tilt belongs to the shares as they are
@@ -141,7 +142,7 @@ def learn_classes(columns: Sequence[SetColumn], shown: Shown, values: int) -> Cl
             weight = entries.shares(people + LEAN * entries.values[:, None] * toward)
             rate = holders + LEAN * values * overall
             class_share = (holders.sum(axis=0) + 1.0) / (holders.sum() + CLASSES)
-            shares = Shares(weight, rate / rate.sum(axis=0), class_share)
+            shares = ClassShares(weight, rate / rate.sum(axis=0), class_share)
     chance = np.empty((len(shown.sizes), CLASSES))
     kernels.class_chances(entries.start, entries.codes, shares, chance)
     return ClassModel(
@@ -151,6 +152,7 @@ def learn_classes(columns: Sequence[SetColumn], shown: Shown, values: int) -> Cl
         tilt=tuple(spread.tilt[a:b] for a, b in pairwise(entries.first)),
         rate=shares.rate,
         chance=chance,
+        evenly=evenly,
     )
 
 

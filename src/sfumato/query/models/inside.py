@@ -13,7 +13,7 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
   the boxes tell about the weights of a value in the set asked for, with a prior four times as wide, times how much worse
   than chance boxes fit;
 - a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the
-  release: `learn_misses`.
+  release: `learn_model_error`.
 
 With noise in the counts, they are first moved to what they are expected to be given model and noise
 (`sfumato.query.models.softmax`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
@@ -25,8 +25,7 @@ By how much more than chance and weights explain it is off says a², from single
 always the half is asked about that has more of one direction. Both are as large as the pairs still allow, by one standard error,
 so that few pairs excuse nothing. Boxes are split along columns that could be cut, where the model has learned from the very
 differences that it is asked about: what all boxes miss alike does not show in splits. In most releases tried they gave b = 0,
-with which intervals of random sets held .83 (hospital) to .98 (ACS). So b is at least `ALIKE`, the least with which they hold .92
-in all of them: see docs/answers.md.
+with which intervals of random sets and ranges held .78 to .98. So b is at least `ALIKE`: see docs/answers.md.
 """
 
 from __future__ import annotations
@@ -34,20 +33,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.query.model_cache import fitting
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
-from sfumato.query.models.softmax import Fit, Goals, goals_of, learn_weights, places, rake
-from sfumato.query.rows import BucketIndex
-from sfumato.query.shelf import fitting
+from sfumato.query.models.protocol import Moments
+from sfumato.query.models.softmax import Fit, Goals, goals_of, learn_weights, places, rake, rarer
+from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
 WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 _FEW_VALUES = 3  # sets of more values share one decomposition
+_UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
+
+PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
 
 
 class Packed(NamedTuple):
@@ -62,33 +65,52 @@ class Packed(NamedTuple):
     whole: Array
 
 
-class Inner(NamedTuple):
-    """What the model says of a question.
+class Unknown(NamedTuple):
+    """The variance that unknown weights give a number; that of what tells those asked from all people; and its prior one."""
 
-    `unknown` is the part of the variance that its weights have, `prior` the part of what is unknown of them that the boxes
-    leave as it was.
-    """
-
-    value: float
     variance: float
-    unknown: float
-    prior: float
+    apart: float
+    before: float
+
+    def note(self, variance: float) -> str:
+        """Return why a number with so much variance in all has no interval, if so: it is mostly prior."""
+        mostly = 2 * self.apart > variance and self.before > 0 and self.apart / self.before > _UNTOLD
+        return PRIOR if mostly else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """What is learned once per release."""
+    """What is fitted once per release."""
 
     index: BucketIndex
     cells: Cells
     directions: Directions
-    fit: Fit
+    softmax: Fit
     goals: Goals
     small: Array  # chances as whole numbers, box by box: see `kernels.rake` and `kernels.pack`
     scale: Array  # what 1 of them is, for every goal
-    misses: Floats  # a², b²
+    model_error: Floats  # a², b²
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
+
+    @classmethod
+    def fit(cls, groups: Buckets) -> Inside:
+        """Return what the boxes of a release teach about the chances of each person."""
+        return cls.of_cells(groups, *cells_of(groups.index, groups.columns))
+
+    @classmethod
+    def of_cells(cls, groups: Buckets, cells: Cells, directions: Directions) -> Inside:
+        """Return the same where the cells of the boxes are known."""
+        index, noise = groups.index, groups.noise_variance
+        shown = np.zeros((index.groups, index.values))
+        shown[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
+        weights = learn_weights(cells, directions, shown, noise)
+        goals = goals_of(cells, directions, weights, shown, noise)
+        chances = rake(cells, directions, weights, goals)
+        small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
+        kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
+        model_error = learn_model_error(cells, directions, shown, noise)
+        return cls(index, cells, directions, weights, goals, small, scale, model_error)
 
     @cached_property
     def place(self) -> Integers:
@@ -116,20 +138,19 @@ class Inside:
         kernels.add_chances(self.cells.start, self.goals.entry, self.place, self.small, self.scale, total)
         return Packed(self.place, self.small, self.scale, total)
 
-    def estimate(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> Inner:
-        """Return what is known of the first `people` of `rows`, of each box so many `hits`: how many have a wanted value."""
-        found, placement_variance, missed, squares, unsure, differ = self._ask(wanted, rows, people, hits)
-        open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
-        own, common = self.misses.tolist()
-        variance = placement_variance + open_ + unsure + own * squares + common * missed**2
-        return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
+    def estimate(self, question: Asked) -> Moments:
+        """Return how many of those asked about have a wanted value, as far as their chances tell."""
+        wanted = question.piece.values
+        asked = self._ask(wanted, question.rows, question.people, question.hits)
+        unknown = self._unknown(wanted, self.directions.matrix.T @ asked.differ)
+        own, common = self.model_error.tolist()
+        variance = asked.placement + unknown.variance + asked.noise + own * asked.squares + common * asked.missed**2
+        return Moments(asked.found, variance, unknown.note(variance), unknown.variance)
 
-    def _ask(
-        self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None
-    ) -> tuple[float, float, float, float, float, Floats]:
-        boxes = self.index.count(rows, people) if hits is None else hits, self.sizes
-        each = self.index.table.each
-        return kernels.ask(rows, people, each, *boxes, self.asked, self.joint, wanted, self.goals, self.packed)
+    def _ask(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> kernels.SoftmaxAnswer:
+        hits = self.index.count(rows, people) if hits is None else hits
+        asked_of = kernels.AskedPeople(rows, people, self.index.table.each, hits, self.sizes)
+        return kernels.ask(asked_of, self.asked, self.joint, wanted, self.goals, self.packed)
 
     @cached_property
     def asked(self) -> Cells:
@@ -144,57 +165,68 @@ class Inside:
 
     def unknown(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
         """Return what is unknown of a count because the weights are: its variance now, and before the boxes spoke."""
-        return self._unknown(wanted, self.directions.matrix.T @ self._ask(wanted, rows, people)[-1])
+        return self._unknown(wanted, self.directions.matrix.T @ self._ask(wanted, rows, people).differ)[1:]
 
-    def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
-        """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
-        share = self.share
-        values = np.flatnonzero(wanted & (share > 0))
-        if 2 * share[values].sum() > 1:
-            values = np.flatnonzero(~wanted & (share > 0))
-        own = share[values]
-        p = float(own.sum())
+    def _unknown(self, wanted: Flags, along: Floats) -> Unknown:
+        """Return what is unknown of a set of values along a direction.
+
+        How many of all people have a value no prior says: it is unknown as far as counts have noise.
+        """
+        values, own, p = rarer(wanted, self.share)
         if not 0 < p < 1:
-            return 0.0, 0.0
+            return Unknown(0.0, 0.0, 0.0)
+        apart = self.apart(along)
         uneven = float(((own / p) ** 2).sum())
-        excess = max(1.0, float((own * self.fit.chi2[values]).sum() / p))
+        excess = max(1.0, float((own * self.softmax.chi2[values]).sum() / p))
         if len(values) > _FEW_VALUES:
             turn, strength, tau2 = self.typical
-            turned = turn.T @ along
-            known = float((turned**2 / (p * (1 - p) * strength + 1.0 / uneven)).sum())
-            return excess * known, excess * uneven * float(along[1:] ** 2 @ tau2[1:])
-        precision = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
-        tau2 = WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
+            turned = turn.T @ apart
+            known, rest = (turned**2 / (p * (1 - p) * strength + 1.0 / uneven)[:, None]).sum(axis=0).tolist()
+            return Unknown(excess * known, excess * rest, excess * uneven * float(apart[1:, 1] ** 2 @ tau2[1:]))
+        precision = self.softmax.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
+        tau2 = WIDER * (((own / p) ** 2) * self.softmax.tau2[:, values]).sum(axis=1)
         precision[np.diag_indices_from(precision)] += 1.0 / tau2
-        known = float(along @ np.linalg.solve(precision, along))
-        return excess * known, excess * float(along[1:] ** 2 @ tau2[1:])
+        known, rest = (apart * np.linalg.solve(precision, apart)).sum(axis=0).tolist()
+        return Unknown(excess * known, excess * rest, excess * float(apart[1:, 1] ** 2 @ tau2[1:]))
+
+    def apart(self, along: Floats) -> Floats:
+        """Return directions [directions × …], and what is left of them beside the mean one of all people [… × 2]."""
+        return np.stack([along, along - np.multiply.outer(self.middle, along[0])], axis=-1)
+
+    @cached_property
+    def middle(self) -> Floats:
+        """The mean direction of all people."""
+        people = np.repeat(self.cells.weight, self.cells.levels.shape[1])
+        counts = np.bincount(self.cells.levels.ravel(), people, len(self.directions.matrix))
+        return (counts @ self.directions.matrix) / max(float(self.cells.weight.sum()), 1.0)
 
     @cached_property
     def share(self) -> Floats:
-        """The share of each value."""
-        return np.maximum(self.index.totals, 0.0) / max(float(np.maximum(self.index.totals, 0.0).sum()), 1.0)
+        """The share of each value, as the goals have it: what noise makes of a sum may be 0 or less."""
+        totals = np.bincount(self.goals.value, self.goals.people, self.index.values).astype(np.float64)
+        return totals / max(float(totals.sum()), 1.0)
 
     @cached_property
     def typical(self) -> tuple[Floats, Floats, Floats]:
         """What is known of the weights of a set of average values: directions in which data and prior speak of each one alone."""
         share = self.share
-        tau2 = WIDER * (self.fit.tau2 @ share)
-        precision = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
+        tau2 = WIDER * (self.softmax.tau2 @ share)
+        precision = self.softmax.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
         root = np.sqrt(tau2)
         strength, turn = np.linalg.eigh(precision * np.outer(root, root))
         return root[:, None] * turn, np.maximum(strength, 0.0), tau2
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
-        named = {**self.cells._asdict(), **vars(self.directions), **vars(self.fit)}
-        return {**named, "small": self.small, "unit": self.scale, "misses": self.misses, **self.goals._asdict()}
+        """Return what was fitted, as arrays to be kept."""
+        named = {**self.cells._asdict(), **vars(self.directions), **vars(self.softmax)}
+        return {**named, "small": self.small, "unit": self.scale, "model_error": self.model_error, **self.goals._asdict()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Inside:
-        """Return the model that has these arrays; `ValueError` if they are not of this engine's release."""
-        index, columns = engine.index, len(engine.columns)
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Buckets) -> Inside:
+        """Return the model that has these arrays; `ValueError` if they are not of these groups."""
+        index, columns = groups.index, len(groups.columns)
         matrix = fitting(arrays, "matrix", (None, None))
-        (lines, wide), values, boxes = matrix.shape, index.values, index.buckets
+        (lines, wide), values, boxes = matrix.shape, index.values, index.groups
         levels = fitting(arrays, "levels", (None, columns), "<i4", below=lines)
         cells = Cells(
             levels,
@@ -214,33 +246,23 @@ class Inside:
         )
         value = fitting(arrays, "value", (None,), "<i4", below=values)
         entry = fitting(arrays, "entry", (boxes + 1,), "<i8")
-        goals = Goals(entry, value, *(fitting(arrays, name, value.shape) for name in ("people", "vague", "leans")))
+        goals = Goals(entry, value, *(fitting(arrays, name, value.shape) for name in ("people", "noise_variance", "shrinkage")))
         for starts, end in ((cells.start, len(levels)), (goals.entry, len(value))):
             if starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
                 raise ValueError("boxes out of order")
         small = fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2")
         unit = fitting(arrays, "unit", value.shape, "<f4")
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
-        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "misses", (2,)))
+        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)))
 
 
-def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | None = None) -> Inside:
-    """Return what the boxes of a release teach; `columns` are its quasi columns, `noise` the variance in each count of a box."""
+def cells_of(index: BucketIndex, columns: Sequence[Column]) -> tuple[Cells, Directions]:
+    """Return the cells of the boxes and the directions in which they differ: quasi columns alone decide about both."""
     numbered, directions = number_levels(index.table, columns)
-    cells = Cells.of(index, numbered)
-    shown = np.zeros((index.buckets, index.values))
-    shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count
-    vague = np.zeros(index.buckets) if noise is None else noise
-    fit = learn_weights(cells, directions, shown, vague)
-    goals = goals_of(cells, directions, fit, shown, vague)
-    chances = rake(cells, directions, fit, goals)
-    small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
-    kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
-    misses = learn_misses(cells, directions, shown, vague)
-    return Inside(index, cells, directions, fit, goals, small, scale, misses)
+    return Cells.of(index, numbered), directions
 
 
-ALIKE = 0.1
+ALIKE = 0.2
 """The least b that is assumed."""
 
 _FEWEST = 20  # boxes; of fewer nothing is learned
@@ -251,7 +273,7 @@ _MOST = 1.0  # a and b are at most this
 _FAR = 9.0  # a squared error of so many variances counts no more
 
 
-def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Floats) -> Floats:
+def learn_model_error(cells: Cells, directions: Directions, shown: Floats, noise: Floats) -> Floats:
     """Return a² and b² of a release."""
     if len(shown) < _FEWEST:
         return np.array([_UNLEARNED**2, ALIKE**2])
@@ -260,13 +282,13 @@ def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Flo
     merged, order = cells.merged(whole)
     pairs = int(whole.max()) + 1
     both, halves = np.zeros((2, pairs, shown.shape[1]))
-    vague, own = np.zeros((2, pairs))
+    noise_variance, own = np.zeros((2, pairs))
     np.add.at(both, whole, shown)
     np.add.at(halves, whole[first], shown[first])
-    np.add.at(vague, whole, noise)
+    np.add.at(noise_variance, whole, noise)
     np.add.at(own, whole[first], noise[first])
-    again = learn_weights(merged, directions, both, vague, rounds=_ROUNDS)
-    goals = goals_of(merged, directions, again, both, vague)
+    again = learn_weights(merged, directions, both, noise_variance, rounds=_ROUNDS)
+    goals = goals_of(merged, directions, again, both, noise_variance)
     chances = rake(merged, directions, again, goals)
     half = np.repeat(first, np.diff(cells.start))[order]
     judged = np.argsort(-both.sum(axis=0), kind="stable")[:_VALUES]
@@ -275,29 +297,37 @@ def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Flo
     which = np.where(chosen, np.cumsum(chosen) - 1, -1)
     mean, spread = np.zeros(len(box)), np.zeros(len(box))
     differ = np.zeros((int(chosen.sum()), len(directions.matrix)))
-    kernels.split(merged, half, goals, places(merged, goals), chances, which, mean, spread, differ)
+    kernels.split(merged, half, goals, places(merged, goals), chances, which, kernels.Halves(mean, spread, differ))
     off = (halves[box, goals.value] - mean)[chosen]
     # What is shown of a half has its noise, and the pair's goal part of it, and part of what the model expected.
     share = (mean / np.maximum(goals.people, 1e-9))[chosen]
-    taken, leant = share * (1.0 - goals.leans[chosen]), share * goals.leans[chosen]
-    first_, all_ = own[box[chosen]], vague[box[chosen]]
+    taken, leant = share * (1.0 - goals.shrinkage[chosen]), share * goals.shrinkage[chosen]
+    first_, all_ = own[box[chosen]], noise_variance[box[chosen]]
     unclear = (1.0 - taken) ** 2 * first_ + taken**2 * (all_ - first_) + leant**2 * goals.people[chosen]
-    return _judge(
-        off,
-        spread[chosen],
-        np.where(all_ > 0, unclear, 0.0),
-        differ @ directions.matrix,
-        box[chosen],
-        goals.value[chosen],
-        again,
-        _signs(means, whole, first, pairs),
+    splits = Splits(
+        off, spread[chosen], np.where(all_ > 0, unclear, 0.0), differ @ directions.matrix, box[chosen], goals.value[chosen]
     )
+    return _judge(splits, again, _signs(means, whole, first, pairs))
 
 
-def _judge(
-    off: Floats, spread: Floats, noise: Floats, differ: Floats, box: Integers, value: Small, fit: Fit, signs: Floats
-) -> Floats:
+class Splits(NamedTuple):
+    """Predicted halves of merged boxes, one for each pair and value.
+
+    By how much each is off, the variance of a random placement and of noise in that, how its people differ from those of the
+    pair, and of which pair and value it is.
+    """
+
+    off: Floats
+    spread: Floats
+    noise: Floats
+    differ: Floats
+    box: Integers
+    value: Small
+
+
+def _judge(splits: Splits, fit: Fit, signs: Floats) -> Floats:
     """Return a² and b² that explain errors of predicted halves, beside chance, noise and unknown weights."""
+    off, spread, noise, differ, box, value = splits
     own, many = np.zeros(len(off)), []
     for v in np.unique(value):
         rows = value == v

@@ -1,12 +1,12 @@
-"""The likelihood estimator for blind buckets: learn from all buckets together how quasi and sensitive values go together.
+"""The likelihood estimator for blind buckets: learn from all groups together how quasi and sensitive values go together.
 
 **The model.** Blind assignment deals the n_v people of value v at random to the slots of v. Let p_v be the share of them who meet
-the quasi condition, p̄ the share among all n people (known exactly), y_v = √n_v·p_v, C the published counts, N the bucket sizes.
+the quasi condition, p̄ the share among all n people (known exactly), y_v = √n_v·p_v, C the published counts, N the group sizes.
 With A = D_n^-½ Cᵀ D_N⁻¹ C D_n^-½ the papers' estimate z_v of n_v·p_v has, after division by √n_v, mean A·y and covariance
-σ²·A(I − A): which people of v fell into which bucket is drawing without replacement. y itself has the covariance
+σ²·A(I − A): which people of v fell into which group is drawing without replacement. y itself has the covariance
 σ²·(I + r·√n√nᵀ∘R) around √n·p̄: I is chance, r ≥ 0 the *strength* of real association (1/r is a ridge prior), R_uv = ρ^|u−v| lets
 neighbouring values behave alike, and σ²·(1 + r) = p̄(1 − p̄). At r = 0 the posterior mean *is* the papers' estimate and the
-posterior variance the hypergeometric one; the larger r, the more is learned from how bucket hits vary with bucket contents. r is
+posterior variance the hypergeometric one; the larger r, the more is fitted from how group hits vary with group contents. r is
 averaged over a grid by its marginal likelihood, query by query; ρ is chosen once per release, by the evidence of all single quasi
 values.
 
@@ -16,9 +16,9 @@ estimated first, where hits are many, and the model above then estimates only wh
 
 **Links of their own.** r is common to all sensitive values, so that a link far stronger than the others (a cancer that only women
 have) would be drawn toward them. So the asked values may have a link δ of their own beside it: all their shares are higher by
-δ ~ N(0, λ²·σ²·r), λ half-Cauchy, six quantiles of it. What the buckets say of δ, after all that the common r explains, is one
+δ ~ N(0, λ²·σ²·r), λ half-Cauchy, six quantiles of it. What the groups say of δ, after all that the common r explains, is one
 number with a known error. The variance has the mean square of what δ would change, so that an interval holds for a question that
-was asked because of its answer, too. The estimate moves only as far as the buckets insist: for it, one question in a hundred
+was asked because of its answer, too. The estimate moves only as far as the groups insist: for it, one question in a hundred
 has such a link. Without that caution it errs 5–18 % more on other questions; with it on none of the classes measured
 (docs/answers.md), and less on strong links. Of a condition on several columns each single one may have such a link, and what
 they miss together none.
@@ -28,17 +28,20 @@ they miss together none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats
 from sfumato.query import _kernels
-from sfumato.query.language.compile import Piece, Rows
-from sfumato.query.rows import BucketIndex
-from sfumato.query.shelf import fitting
+from sfumato.query.language.compile import Piece, RowCondition
+from sfumato.query.model_cache import fitting
+from sfumato.query.models.protocol import Moments
+from sfumato.query.rows import Asked, BucketIndex, Buckets
+from sfumato.query.sums import AskedSum, by_score
 
 MAX_VALUES = 600
 """Beyond so many sensitive values the matrices take too long; the papers' estimator is then the default."""
@@ -46,6 +49,7 @@ MAX_VALUES = 600
 GRID: Floats = np.concatenate([[0.0], np.logspace(-5, 0.5, 23)])
 """Strengths of association r that are averaged over."""
 
+_WIDER = 8.0  # strengths of association for sums of numbers, which many values share, in units of what is usual for single ones
 _QUANTILES = np.tan(np.pi / 2 * (np.arange(6) + 0.5) / 6)  # of a half-Cauchy distribution
 _RARE = 0.01  # how often the estimate expects a link of its own
 _CORRELATIONS = (0.0, 0.3, 0.6, 0.8, 0.9)
@@ -54,7 +58,7 @@ _TABLE_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Axes:
+class PrincipalAxes:
     """The prior and the data in coordinates in which every direction is independent of the others, for any r."""
 
     correlation: float
@@ -87,24 +91,50 @@ class Association:
     totals: Floats
     root: Floats
     g0: Floats
-    axes: Axes
+    axes: PrincipalAxes
     tables: tuple[Floats | None, ...]
 
     version: ClassVar[int] = 1
 
+    @classmethod
+    def fit(cls, groups: Buckets) -> Association:
+        """Return what blind buckets teach about how quasi and sensitive values go together."""
+        from scipy.linalg import eigh  # here and below: to ask what was fitted before, scipy is not needed
+
+        index = groups.index
+        totals = index.totals
+        root = np.sqrt(totals)
+        g0 = np.zeros((index.values, index.values))
+        _kernels.together(1.0 / np.maximum(index.sizes, 1), index.st_start, index.st_value, index.st_real, g0)
+        tables = tuple(_code_table(index, column) for column in range(len(index.table.codes)))
+        eigenvalues, vectors = eigh(g0 / np.outer(root, root))
+        kept = eigenvalues > 1e-7
+        best: tuple[float, PrincipalAxes] | None = None
+        sample = _evidence_sample(index, tables)
+        for correlation in _CORRELATIONS:
+            axes = _axes(correlation, root, eigenvalues[kept], vectors[:, kept])
+            total = 0.0
+            for people, z in sample:
+                own = people / index.rows
+                total += axes.evidence(axes.to_t @ ((z - own * totals) / root), own * (1 - own))
+            if best is None or total > best[0]:
+                best = (total, axes)
+        assert best is not None
+        return cls(index, totals, root, g0, best[1], tables)
+
     def to_arrays(self) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
+        """Return what was fitted, as arrays to be kept."""
         tables = {f"table {j}": table for j, table in enumerate(self.tables) if table is not None}
         return {"g0": self.g0, **{name: np.asarray(value) for name, value in vars(self.axes).items()}, **tables}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Association:
-        """Return the association that has these arrays; `ValueError` if they are not of this engine's release."""
-        index, n = engine.index, engine.index.values
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Buckets) -> Association:
+        """Return the association that has these arrays; `ValueError` if they are not of these groups."""
+        index, n = groups.index, groups.index.values
         mu = fitting(arrays, "mu", (None,))
         back, there = (n, len(mu)), (len(mu), n)
         shapes = {"prior": (n, n), "to_t": there, "f": back, "pf": back, "ft": there, "pft": there}
-        axes = Axes(
+        axes = PrincipalAxes(
             correlation=float(fitting(arrays, "correlation", ())),
             mu=mu,
             **{name: fitting(arrays, name, shape) for name, shape in shapes.items()},
@@ -120,7 +150,7 @@ class Association:
         """Return the papers' estimate, value by value, of the people with an accepted code in one column."""
         table = self.tables[column]
         if table is None:
-            return self.index.spread(self.index.hits(Rows({column: accepted})))
+            return self.index.spread(self.index.hits(RowCondition({column: accepted})))
         found: Floats = table[accepted].sum(0)
         return found
 
@@ -129,7 +159,40 @@ class Association:
         t: Floats = _kernels.times(self.axes.to_t, (z - _kernels.times(self.g0, mean)) / self.root)
         return t
 
-    def estimate(self, piece: Piece, people: int, z: Floats) -> tuple[float, float]:
+    def estimate(self, question: Asked) -> Moments:
+        """Return the number of people in a piece of a question."""
+        index, people, values = self.index, int(question.hits.sum()), question.piece.values
+        value, variance = self.count(question.piece, people, question.uniform.each)
+        if index.has_decoys:
+            variance += max(0.0, question.uniform.placement - self.chance_variance(values, people / index.people))
+            # Only a share N/(N+σ) of the slots speaks of people; which ones is not known, so the rest counts as lost data.
+            variance *= float(index.shown.sum()) / index.people
+        return Moments(value, variance)
+
+    def add(self, question: AskedSum) -> Moments:
+        """Return a sum over people: terms of one score are one covariate of them, errors of several scores add up."""
+        index, terms = self.index, question.terms
+        if len(terms) == 1 and terms[0].numbers is None and len(ends := np.unique(terms[0].scores)) == 2:
+            low, span = float(ends[0]), terms[0].times * float(ends[1] - ends[0])
+            asked = Asked.of(index, Piece(terms[0].scores == ends[1], terms[0].rows))
+            known = asked.uniform
+            found = Moments(known.value, known.variance) if known.certain else self.estimate(asked)
+            count = min(max(found.value, known.least), known.most)
+            return Moments(low * float(question.people[0].weight.sum()) + span * count, span**2 * found.variance)
+        value = error = 0.0
+        for like, weight in by_score(index, question.people):
+            by_group = np.bincount(index.group, weight, index.groups) / np.maximum(index.shown, 1)
+            shown = index.st_count * np.repeat(by_group, np.diff(index.st_start))
+            each: Floats = np.bincount(index.st_value, shown, index.values).astype(np.float64)
+            wider = _WIDER if any(weighed.unit is None for weighed in like) else 1.0
+            mean, square = float(weight.mean()), float((weight**2).mean())
+            part, variance = self.covariate(mean, square - mean**2, each, like[0].scores, wider=wider)
+            if index.has_decoys:
+                variance *= float(index.shown.sum()) / index.people
+            value, error = value + part, error + math.sqrt(variance)
+        return Moments(value, error**2)
+
+    def count(self, piece: Piece, people: int, z: Floats) -> tuple[float, float]:
         """Return mean and variance of the number of people in a piece, from the papers' estimates `z` for every value."""
         n = self.index.rows
         if people == 0 or not piece.values.any():
@@ -168,7 +231,7 @@ class Association:
         shift = float(weights @ means)
         return mean * float(self.totals @ scores) + shift, float(weights @ open_ + weights @ (means - shift) ** 2)
 
-    def _columns(self, rows: Rows, people: int) -> list[tuple[int, Flags, int]]:
+    def _columns(self, rows: RowCondition, people: int) -> list[tuple[int, Flags, int]]:
         """Return the single columns to learn from first; none where the condition is one column's anyway."""
         parts = [(column, accepted, self.index.table.people(column, accepted)) for column, accepted in rows.tables.items()]
         parts = [part for part in parts if part[2] < self.index.rows]
@@ -183,7 +246,7 @@ class Association:
         n, axes = self.index.rows, self.axes
         ratio = np.ones(self.index.values)
         residual, expected, spread2 = z.copy(), np.zeros(self.index.values), share * (1 - share)
-        learned = []
+        fitted = []
         for column, accepted, people in parts:
             own = people / n
             column_z = self.column(column, accepted)
@@ -196,11 +259,11 @@ class Association:
             residual -= slope * column_z
             expected += slope * found
             spread2 -= slope**2 * own * (1 - own)
-            learned.append((own, t, weights, found))
+            fitted.append((own, t, weights, found))
         mean = np.clip(share * ratio, 0.0, 1.0)
         mean *= share * n / (mean @ self.totals)
         variance = 0.0
-        for own, t, weights, found in learned:
+        for own, t, weights, found in fitted:
             lever = self.root * np.where(values, np.minimum(mean / found, 1.0), 0.0)
             variance += self._functional(t, lever, own * (1 - own), weights)[1]
             shift, open_ = self._own_link(t, lever, own * (1 - own), weights)
@@ -242,32 +305,7 @@ class Association:
         return share * (1 - share) * float(x.sum() - (values * (self.g0 @ values)).sum())
 
 
-def learn_association(index: BucketIndex) -> Association:
-    """Return what the likelihood estimator needs of a release."""
-    from scipy.linalg import eigh  # here and below: to ask what was learned before, scipy is not needed
-
-    totals = index.totals
-    root = np.sqrt(totals)
-    g0 = np.zeros((index.values, index.values))
-    _kernels.together(1.0 / np.maximum(index.sizes, 1), index.st_start, index.st_value, index.st_real, g0)
-    tables = tuple(_code_table(index, column) for column in range(len(index.table.codes)))
-    eigenvalues, vectors = eigh(g0 / np.outer(root, root))
-    kept = eigenvalues > 1e-7
-    best: tuple[float, Axes] | None = None
-    sample = _evidence_sample(index, tables)
-    for correlation in _CORRELATIONS:
-        axes = _axes(correlation, root, eigenvalues[kept], vectors[:, kept])
-        total = 0.0
-        for people, z in sample:
-            own = people / index.rows
-            total += axes.evidence(axes.to_t @ ((z - own * totals) / root), own * (1 - own))
-        if best is None or total > best[0]:
-            best = (total, axes)
-    assert best is not None
-    return Association(index, totals, root, g0, best[1], tables)
-
-
-def _axes(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats) -> Axes:
+def _axes(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats) -> PrincipalAxes:
     from scipy.linalg import eigh
 
     place = np.arange(len(root))
@@ -277,7 +315,7 @@ def _axes(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats
     mu, turn = eigh(half[:, None] * (vectors.T @ prior @ vectors) * half)
     f = np.ascontiguousarray((vectors * half) @ turn)
     pf = np.ascontiguousarray(prior @ f)
-    return Axes(
+    return PrincipalAxes(
         correlation,
         prior,
         np.maximum(mu, 0.0),
@@ -296,7 +334,7 @@ def _code_table(index: BucketIndex, column: int) -> Floats | None:
         return None
     out = np.zeros((codes, index.values))
     _kernels.spread_codes(
-        index.table.codes[column], index.bucket, index.shown, index.st_start, index.st_value, index.st_count, out
+        index.table.codes[column], index.group, index.shown, index.st_start, index.st_value, index.st_count, out
     )
     return out
 

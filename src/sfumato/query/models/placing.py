@@ -27,7 +27,7 @@ def person_chances(model: Inside) -> Array:
     """Return [people × values], float32, in the order of the index: each person's raked chances."""
     index, cells, goals = model.index, model.cells, model.goals
     out = np.zeros((index.rows, index.values), np.float32)
-    kernels.spread_chances(cells.cell, index.bucket, cells.start, goals.entry, goals.value, model.place, model.chances, out)
+    kernels.spread_chances(cells, index.group, goals, model.place, model.chances, out)
     return out
 
 
@@ -40,10 +40,10 @@ def draw_values(model: Inside, random: Randomness) -> Small:
     coins = random.spawn(_PLACES)
     number = np.zeros(index.rows, np.int64)
     place = model.place
-    kernels.deal(first, cells.cell, cells.start, goals.entry, goals.people, place, chances, coins.words(index.rows), number)
+    kernels.deal(first, cells, goals, place, chances, coins.words(index.rows), number)
     for _ in range(MIXING):
         kernels.exchange(first, cells.cell, cells.start, place, chances, coins.words(index.rows), number)
-    values: Small = goals.value[goals.entry[:-1][index.bucket] + number]
+    values: Small = goals.value[goals.entry[:-1][index.group] + number]
     return values
 
 
@@ -64,7 +64,7 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
     """
     from scipy.linalg import cholesky, solve_triangular
 
-    fit, matrix = model.fit, model.directions.matrix
+    fit, matrix = model.softmax, model.directions.matrix
     wide, values = fit.weights.shape
     deviates = normals(random, wide * values).reshape(values, wide)
     weights, rest = fit.weights.copy(), 1.0 - model.share
@@ -78,16 +78,16 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
     people = np.bincount(model.cells.levels.ravel(), np.repeat(model.cells.weight, model.cells.levels.shape[1]), len(matrix))
     others = 1.0 - people / model.index.people
     missed = normals(random, len(matrix) * values).reshape(len(matrix), values)
-    missed *= np.sqrt(model.misses[1] * np.outer(others, rest))
+    missed *= np.sqrt(model.model_error[1] * np.outer(others, rest))
     return tables_of(matrix, weights) * np.exp(missed)
 
 
 def _draw_counts(model: Inside, random: Randomness) -> Goals:
     """Return what the boxes hold: what they show, or, with noise in it, whole numbers drawn from what it leaves open."""
     goals = model.goals
-    if not goals.vague.any():
+    if not goals.noise_variance.any():
         return goals
-    drawn = np.maximum(goals.people + np.sqrt(goals.vague) * normals(random, len(goals.people)), 0.0)
+    drawn = np.maximum(goals.people + np.sqrt(goals.noise_variance) * normals(random, len(goals.people)), 0.0)
     box = np.repeat(np.arange(len(goals.entry) - 1), np.diff(goals.entry))
     sizes = model.cells.sizes
     total = np.bincount(box, drawn, len(sizes))

@@ -11,7 +11,7 @@ stays near independence. The error is nearly that of a κ four times as large ag
 
 **What was measured.** Error and coverage on real tables (ACS, 50,000 people, 99 occupations in 7 parts; Adult, 15 in one) are in
 docs/answers.md. With one κ for all questions one-way cells of ACS erred by .31 where independence errs by .24.
-`VAGUE` was chosen on census tables, on which intervals cover too often rather than too rarely where answers are small.
+`TOO_NOISY` was chosen on census tables, on which intervals cover too often rather than too rarely where answers are small.
 
 **The estimate.** Given the rates, a person of part i who shows y has a value in S with the belief β_iy, so the count is
 p̄·n_S + Σ β_iy·e_iy + Σ_x c_x·d_x, with c_x = n_x·[x ∈ S] − Σ β_iy·n_ix·P_i[x→y]. At κ = 0 this adds up the readers' beliefs:
@@ -20,19 +20,23 @@ quasi and sensitive values are unrelated for people who show the same. The large
 **How it is solved.** Each part adds a diagonal and a matrix of rank two to the precision of d, so with t parts the system is a
 diagonal and rank 2t (Woodbury): no matrix of values × values is ever made. The counts n_ix are not published: they are
 reconstructed, and drawn toward equal shares as far as their spread is noise, in every part by itself. Where even so they are
-known to no better than a fifth (`VAGUE`), intervals covered 79–94 % when tried, and there are **none**.
+known to no better than a fifth (`TOO_NOISY`), intervals covered 79–94 % when tried, and there are **none**.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Floats, Integers
-from sfumato.query.shelf import fitting
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.query.language.compile import RowCondition
+from sfumato.query.model_cache import fitting
+from sfumato.query.models.protocol import Moments
+from sfumato.query.rows import RowIndex
+from sfumato.table.column import Column
 
 MAX_VALUES = 600
 """Beyond so many values most are so rare that their noise, though drawn toward a centre, adds up to a bias."""
@@ -40,7 +44,7 @@ MAX_VALUES = 600
 MAX_WORK = 200_000_000
 """Values × (2 · parts)² up to which a query is answered by this estimator."""
 
-VAGUE = 0.2
+TOO_NOISY = 0.2
 """Relative error of the counts per value from which on intervals are not what they say."""
 
 TAILS = 4.0
@@ -55,10 +59,15 @@ _WIDER = 0.75  # of the way to that κ
 _CENTRES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
 _MIXING = 30
 _EVEN_WEIGHT = 1.0
+_EVIDENCE_CODES = 400
+_EVIDENCE_WORK = 100_000_000
+
+
+NO_INTERVAL = "no interval: the release tells too little of how many people have each value; estimator='paper' has one"
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class PairIndex:
     """The pairs (part, value) that may be published: part by part, `start` says where each begins (one entry more than parts)."""
 
     start: Integers
@@ -90,20 +99,70 @@ class Slots:
         return self.kept * numbers + self.replaced(numbers)[self.part]
 
 
+class AskedRecords(NamedTuple):
+    """A piece of a question to randomized records: who meets its condition, so many in every slot, for which values.
+
+    They are the first `people` of `rows`.
+    """
+
+    values: Flags
+    rows: Small
+    people: int
+    shown: Floats
+
+
+class Randomized(Protocol):
+    """Randomized records, as models are fitted to them."""
+
+    @property
+    def table(self) -> RowIndex:
+        """Their quasi values."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The quasi columns."""
+
+    @property
+    def slots(self) -> PairIndex:
+        """What may be published."""
+
+    @property
+    def slot(self) -> Small:
+        """What is published of each person."""
+
+    @property
+    def drawn(self) -> Floats | None:
+        """The chance of each slot's value to come into its part, where it was declared."""
+
+    @property
+    def published(self) -> Floats:
+        """How many people there are in every slot."""
+
+    @property
+    def rates(self) -> Rates:
+        """How many people have each value, and how often they meet a condition."""
+
+    def reconstruct(self, shown: Floats) -> Floats:
+        """Return the unbiased estimate of the people behind every slot."""
+
+    def find(self, wanted: RowCondition) -> Floats:
+        """Return how many people who meet the condition are in every slot."""
+
+
 @dataclass(frozen=True, eq=False)
-class Counts:
+class PairCounts:
     """How many people have each value in each part, as reconstructed, and the variance of that."""
 
     mean: Floats
     variance: Floats
 
-    def sum_variance(self, slots: Slots, wanted: Flags) -> float:
+    def sum_variance(self, slots: PairIndex, wanted: Flags) -> float:
         """Return the variance of the number of people with a wanted value: in every part the total is known."""
         inside, whole = slots.by_part(self.variance * wanted), slots.by_part(self.variance)
         return float((inside - inside**2 / np.maximum(whole, 1e-300)).sum())
 
 
-def reconstruct_counts(slots: Slots, raw: Floats, people: Floats) -> Counts:
+def reconstruct_counts(slots: PairIndex, raw: Floats, people: Floats) -> PairCounts:
     """Return the counts behind published ones: `raw`, the unbiased reconstruction, less its noise.
 
     The counts of a part are taken as a mixture of normal laws of many widths around one centre, whose weights are learned from
@@ -120,10 +179,10 @@ def reconstruct_counts(slots: Slots, raw: Floats, people: Floats) -> Counts:
     gap, whole = people - slots.by_part(mean), np.maximum(slots.by_part(variance), 1e-300)
     mean = np.maximum(mean + variance * (gap / whole)[slots.part], 0.02 * even)
     mean *= (people / np.maximum(slots.by_part(mean), 1e-300))[slots.part]
-    return Counts(mean, variance)
+    return PairCounts(mean, variance)
 
 
-def _shrink(slots: Slots, raw: Floats, noise: Floats, even: Floats, centre: Floats) -> tuple[Floats, Floats, Floats]:
+def _shrink(slots: PairIndex, raw: Floats, noise: Floats, even: Floats, centre: Floats) -> tuple[Floats, Floats, Floats]:
     """Return how likely each part is with this centre, and mean and variance of each count given what was reconstructed."""
     spread = (np.minimum(_SPREADS[:, None], slots.size[slots.part]) * even) ** 2  # no count exceeds the people of its part
     away = raw - centre
@@ -150,9 +209,9 @@ def _shrink(slots: Slots, raw: Floats, noise: Floats, even: Floats, centre: Floa
 class Rates:
     """What the estimator needs of a release, made once: matrices of values × 2·parts at most."""
 
-    slots: Slots
+    slots: PairIndex
     published: Floats
-    counts: Counts
+    counts: PairCounts
     expected: Floats  # μ_iy
     totals: Floats  # n_x
     own: Floats  # Σ_i (n_ix·p_ix)²/μ_ix
@@ -163,19 +222,19 @@ class Rates:
     version: ClassVar[int] = 1
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
+        """Return what was fitted, as arrays to be kept."""
         own = {name: np.asarray(getattr(self, name)) for name in ("expected", "totals", "own", "sides", "core", "kappa")}
         return {"mean": self.counts.mean, "variance": self.counts.variance, **own}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Rates:
-        """Return the rates that have these arrays; `ValueError` if they are not of this engine's release."""
-        slots = engine.slots
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Randomized) -> Rates:
+        """Return the rates that have these arrays; `ValueError` if they are not of these records."""
+        slots = groups.slots
         many, values, both = (len(slots.value),), slots.values, 2 * slots.parts
         return cls(
             slots,
-            engine.published,
-            Counts(fitting(arrays, "mean", many), fitting(arrays, "variance", many)),
+            groups.published,
+            PairCounts(fitting(arrays, "mean", many), fitting(arrays, "variance", many)),
             fitting(arrays, "expected", many),
             fitting(arrays, "totals", (values,)),
             fitting(arrays, "own", (values,)),
@@ -185,9 +244,10 @@ class Rates:
         )
 
     @classmethod
-    def of(cls, slots: Slots, published: Floats, raw: Floats, sample: Sequence[tuple[float, Floats]]) -> Rates:
-        """Return the rates of a release; `sample` holds the share of people and the published counts of single quasi values."""
-        counts = reconstruct_counts(slots, raw, slots.by_part(published))
+    def fit(cls, groups: Randomized) -> Rates:
+        """Return the rates of a release."""
+        slots, published = groups.slots, groups.published
+        counts = reconstruct_counts(slots, groups.reconstruct(published), slots.by_part(published))
         expected = np.maximum(slots.shown(counts.mean), 1e-9)
         kept = counts.mean * slots.kept
         sides = np.zeros((slots.values, 2 * slots.parts))
@@ -200,14 +260,23 @@ class Rates:
         core[place, place + slots.parts] = core[place + slots.parts, place] = 1.0
         own = slots.by_value(kept**2 / expected)
         rates = cls(slots, published, counts, expected, slots.by_value(counts.mean), own, sides, core, 0.0)
-        return cls(**{**vars(rates), "kappa": TAILS * rates._likely_kappa(sample)})
+        return cls(**{**vars(rates), "kappa": TAILS * rates._likely_kappa(_sample(groups))})
 
     @property
-    def vague(self) -> bool:
+    def too_noisy(self) -> bool:
         """Whether the release tells too little of how many people have each value for an interval."""
-        return bool(self.counts.variance.sum() > VAGUE**2 * (self.totals**2).sum())
+        return bool(self.counts.variance.sum() > TOO_NOISY**2 * (self.totals**2).sum())
 
-    def estimate(self, shown: Floats, wanted: Flags) -> tuple[float, float]:
+    @property
+    def note(self) -> str:
+        """Why answers have no interval, if so."""
+        return NO_INTERVAL if self.too_noisy else ""
+
+    def estimate(self, question: AskedRecords) -> Moments:
+        """Return the number of people in a piece of a question."""
+        return Moments(*self.count(question.shown, question.values), self.note)
+
+    def count(self, shown: Floats, wanted: Flags) -> tuple[float, float]:
         """Return mean and variance of the number of people with a wanted value among those whose published counts are `shown`."""
         people, everybody = float(shown.sum()), float(self.published.sum())
         if people == 0 or not wanted.any():
@@ -280,3 +349,21 @@ class Rates:
         for one, fit in zip(share, fits.T, strict=True):
             total += np.interp(np.log(_KAPPAS * one * (1 - one)), np.log(_STRENGTHS), fit)
         return float(_KAPPAS[int(total.argmax())])
+
+
+def _sample(groups: Randomized) -> list[tuple[float, Floats]]:
+    """Return share and published counts of the most frequent single quasi values."""
+    table, slots = groups.table, groups.slots
+    listed = [
+        (min(int(people), table.rows - int(people)), column, code)
+        for column, counts in enumerate(table.counts)
+        for code, people in enumerate(counts)
+        if 0 < people < table.rows
+    ]
+    most = max(20, min(_EVIDENCE_CODES, _EVIDENCE_WORK // (slots.values * slots.parts)))
+    sample = []
+    for _, column, code in sorted(listed, key=lambda one: (-one[0], *one[1:]))[:most]:
+        accepted = np.arange(len(table.counts[column])) == code
+        shown = groups.find(RowCondition({column: accepted}))
+        sample.append((float(shown.sum()) / table.rows, shown))
+    return sample

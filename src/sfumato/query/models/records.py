@@ -30,18 +30,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.query.model_cache import fitting
 from sfumato.query.models import _record_kernels as kernels
 from sfumato.query.models.cells import Directions, distinct_rows, number_levels
 from sfumato.query.models.placing import normals
-from sfumato.query.models.rates import Rates
-from sfumato.query.models.softmax import FREE, START, Curvature, heavy_tails, matrices_of, tables_of
+from sfumato.query.models.protocol import Moments
+from sfumato.query.models.rates import AskedRecords, Randomized, Rates
+from sfumato.query.models.softmax import FREE, START, Curvature, heavy_tails, matrices_of, rarer, tables_of
 from sfumato.query.rows import RowIndex
-from sfumato.query.shelf import fitting
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
@@ -68,7 +69,7 @@ _FEW = 1e-9
 
 
 class Everybody(NamedTuple):
-    """People by their cell and slot, slots by part and value, and the rest as in `Records`."""
+    """People by their cell and slot, slots by part and value, and the rest as in `RecordModel`."""
 
     cell: Small
     slot: Small
@@ -82,8 +83,8 @@ class Everybody(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """What is learned once per release."""
+class RecordModel:
+    """What is fitted once per release."""
 
     rates: Rates
     slot: Small  # of each person
@@ -108,7 +109,17 @@ class Records:
         seen = self.cell, self.slot, self.rates.slots.part, self.rates.slots.value
         return Everybody(*seen, self.spread, self.kept, self.chances, self.levels, self.seen)
 
-    def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float]:
+    @classmethod
+    def fit(cls, groups: Randomized) -> RecordModel:
+        """Return each person's chances, by one likelihood of all columns."""
+        return _learn(groups.table, groups.columns, groups.slot, groups.rates, groups.drawn)
+
+    def estimate(self, question: AskedRecords) -> Moments:
+        """Return the number of people in a piece of a question."""
+        value, variance, loose = self.count(question.values, question.rows, question.people)
+        return Moments(value, variance, self.rates.note, loose)
+
+    def count(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float]:
         """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`.
 
         The third figure is the part of the variance that is of log-odds: that of weights and of δ.
@@ -122,20 +133,15 @@ class Records:
         known, unsure = float(rates.counts.mean @ mine), rates.counts.sum_variance(rates.slots, mine)
         if people == len(self.cell):
             return known, unsure, 0.0
-        found, chance, score, informed, differ = kernels.ask(rows, people, self.everybody, wanted, len(self.matrix))
-        beyond, open_ = _beyond(score, informed)
-        value = max(found + beyond * chance, 0.0)
-        loose = self._unknown(wanted, self.matrix.T @ differ) + open_ * chance**2
-        return value, chance + loose + (value / max(known, _FEW)) ** 2 * unsure, loose
+        asked = kernels.ask(rows, people, self.everybody, wanted, len(self.matrix))
+        beyond, open_ = _beyond(asked.score, asked.informed)
+        value = max(asked.found + beyond * asked.placement, 0.0)
+        loose = self._unknown(wanted, self.matrix.T @ asked.differ) + open_ * asked.placement**2
+        return value, asked.placement + loose + (value / max(known, _FEW)) ** 2 * unsure, loose
 
     def _unknown(self, wanted: Flags, along: Floats) -> float:
         """Return the variance of the weights of a set of values along a direction."""
-        share = self.share
-        values = np.flatnonzero(wanted & (share > 0))
-        if 2 * share[values].sum() > 1:
-            values = np.flatnonzero(~wanted & (share > 0))
-        own = share[values]
-        p = float(own.sum())
+        values, own, p = rarer(wanted, self.share)
         if not 0 < p < 1:
             return 0.0
         if len(values) > _FEW_VALUES:
@@ -211,20 +217,20 @@ class Records:
         return out
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
+        """Return what was fitted, as arrays to be kept."""
         return {name: array for name, array in vars(self).items() if name in _KEPT}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Records:
-        """Return the model that has these arrays; `ValueError` if they are not of this engine's release."""
-        slots, rows, columns = engine.slots, engine.table.rows, len(engine.columns)
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Randomized) -> RecordModel:
+        """Return the model that has these arrays; `ValueError` if they are not of these records."""
+        slots, rows, columns = groups.slots, groups.table.rows, len(groups.columns)
         matrix = fitting(arrays, "matrix", (None, None))
         (lines, wide), values = matrix.shape, slots.values
         levels = fitting(arrays, "levels", (None, columns), "<i4", below=lines)
         precision = fitting(arrays, "precision", (None, wide, wide), "<f4")
         return cls(
-            engine.rates,
-            engine.slot,
+            groups.rates,
+            groups.slot,
             fitting(arrays, "cell", (rows,), "<i4", below=len(levels)),
             levels,
             matrix,
@@ -240,7 +246,7 @@ class Records:
         )
 
 
-_KEPT = frozenset(Records.__dataclass_fields__) - {"rates", "slot"}
+_KEPT = frozenset(RecordModel.__dataclass_fields__) - {"rates", "slot"}
 
 
 def _beyond(score: float, informed: float) -> tuple[float, float]:
@@ -255,14 +261,14 @@ def _beyond(score: float, informed: float) -> tuple[float, float]:
     return mean, float(weight @ (spread + (score * spread - mean) ** 2))
 
 
-def learnable(columns: Sequence[Column], rates: Rates, rows: int) -> bool:
+def learnable(groups: Randomized) -> bool:
     """Return whether a release is small enough for this model, and has quasi columns at all."""
     # A column has at most 32 levels of its own, and a number 8 smooth functions.
-    wide = sum(min(column.size, 32) + 8 for column in columns)
-    return bool(columns) and rows * rates.slots.values <= MOST_CHANCES and rates.slots.values * wide**2 <= MOST_CURVATURE
+    wide, values = sum(min(column.size, 32) + 8 for column in groups.columns), groups.slots.values
+    return bool(groups.columns) and groups.table.rows * values <= MOST_CHANCES and values * wide**2 <= MOST_CURVATURE
 
 
-def learn_records(table: RowIndex, columns: Sequence[Column], slot: Small, rates: Rates, drawn: Floats | None = None) -> Records:
+def _learn(table: RowIndex, columns: Sequence[Column], slot: Small, rates: Rates, drawn: Floats | None) -> RecordModel:
     """Return what a randomized release teaches; `drawn` is the chance of each slot's value to be in its part, if declared."""
     slots = rates.slots
     numbered, directions = number_levels(table, columns)
@@ -291,8 +297,8 @@ def learn_records(table: RowIndex, columns: Sequence[Column], slot: Small, rates
     tables = tables_of(directions.matrix, weights)
     chances = np.empty((len(levels), slots.values), np.float32)
     shown = np.empty(len(order), np.float32)
-    kernels.chances(levels, tables, cell, slot, slots.part, slots.value, spread, seen.kept, chances, shown)
-    return Records(
+    kernels.chances(Everybody(cell, slot, slots.part, slots.value, spread, seen.kept, chances, levels, shown), tables)
+    return RecordModel(
         rates, slot, cell, levels, directions.matrix, chances, shown, spread, seen.kept, tau2, precision, lean, which, scale
     )
 
@@ -353,7 +359,7 @@ def _learn_weights(seen: _Seen, directions: Directions, totals: Floats, which: I
         if again:
             tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
             curvature = Curvature.of(precision, which, scale, tau2)
-        search = _Search(curvature, tau2)
+        search = _QuasiNewton(curvature, tau2)
         # What moves a total moves the weight that everybody shares, and nothing else.
         pull = gradient - lean * gradient[0]
         aim = likely - _penalty(weights, tau2)
@@ -379,7 +385,7 @@ def _penalty(weights: Floats, tau2: Floats) -> float:
     return 0.5 * float((weights[1:] ** 2 / tau2[1:]).sum())
 
 
-class _Search:
+class _QuasiNewton:
     """The steps of L-BFGS, from the curvature of every value by itself. The first direction is left where it is."""
 
     def __init__(self, curvature: Curvature, tau2: Floats) -> None:

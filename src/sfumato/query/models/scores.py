@@ -26,7 +26,8 @@ import numpy as np
 
 from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.query.models import _score_kernels as kernels
-from sfumato.query.models.inside import WIDER, Inner, Inside
+from sfumato.query.models.inside import WIDER, Inside, Unknown
+from sfumato.query.models.protocol import Moments
 
 _EXACT = 3  # values whose weights are looked up one by one; the others have those of a typical value
 
@@ -79,16 +80,19 @@ def _laid_out(inside: Inside, terms: Sequence[Weighed]) -> tuple[Integers, Float
 def mean_of(inside: Inside, terms: Sequence[Weighed]) -> float:
     """Return what the model says of a sum."""
     of, scores, weight = _laid_out(inside, terms)
-    start, goals = inside.cells.start, inside.goals
-    return float(kernels.means(start, goals.entry, goals.value, inside.place, inside.chances, of, scores, weight))
+    return float(kernels.means(_raked(inside), of, scores, weight))
 
 
-def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False) -> Inner:
-    """Return what is known of a sum: value, variance, and how much of it is prior."""
+def _raked(inside: Inside) -> kernels.Raked:
+    return kernels.Raked(inside.cells, inside.goals, inside.place, inside.chances)
+
+
+def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False) -> Moments:
+    """Return what is known of a sum."""
     if value_only:
-        return Inner(mean_of(inside, terms), 0.0, 0.0, 0.0)
+        return Moments(mean_of(inside, terms), 0.0)
     of, scores, weight = _laid_out(inside, terms)
-    cells, goals = inside.cells, inside.goals
+    cells = inside.cells
     both = np.zeros((len(terms), len(terms), len(cells.weight)))
     full, every = np.zeros((len(terms), len(cells.cell))), inside.index.table.heads()
     for t, term in enumerate(terms):
@@ -100,35 +104,35 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
                 both[t, u] = both[u, t] = np.bincount(cells.cell, product, len(cells.weight))
     differ = np.zeros((len(inside.directions.matrix), scores.shape[1]))
     unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
-    terms_of = of, scores, unit, weight, both
-    placement_variance, alike, own, unsure = kernels.spread(cells, goals, inside.place, inside.chances, *terms_of, differ)
-    open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
-    a2, b2 = inside.misses.tolist()
-    variance = placement_variance + open_ + unsure + a2 * own + b2 * alike
-    prior = open_ / before if before > 0 and 2 * open_ > variance else 0.0
-    return Inner(mean_of(inside, terms), variance, open_, prior)
+    laid_out = kernels.Terms(of, scores, unit, weight, both)
+    found = kernels.spread(_raked(inside), laid_out, differ)
+    unknown = _unknown(inside, inside.directions.matrix.T @ differ)
+    a2, b2 = inside.model_error.tolist()
+    variance = found.placement + unknown.variance + found.noise + a2 * found.own + b2 * found.alike
+    return Moments(mean_of(inside, terms), variance, unknown.note(variance), unknown.variance)
 
 
-def _unknown(inside: Inside, along: Floats) -> tuple[float, float]:
-    """Return the variance of the weights along [directions × values], and what it was before the boxes spoke."""
+def _unknown(inside: Inside, along: Floats) -> Unknown:
+    """Return what `Inside` has of one direction for [directions × values]."""
     from scipy.linalg import cho_factor, cho_solve
 
-    share, fit = inside.share, inside.fit
+    share, fit = inside.share, inside.softmax
     used: Flags = (share > 0) & (share < 1) & (along != 0).any(axis=0)
     if not used.any():
-        return 0.0, 0.0
+        return Unknown(0.0, 0.0, 0.0)
     turn, strength, typical = inside.typical
     times = np.where(used, (1 - share) * np.maximum(1.0, fit.chi2), 0.0)
-    turned = turn.T @ along
-    known = times * (turned**2 / (np.outer(strength, share * (1 - share)) + 1.0)).sum(axis=0)
-    before = times * (along[1:] ** 2 * typical[1:, None]).sum(axis=0)
-    for v in np.argsort(-known, kind="stable")[:_EXACT]:
+    apart = inside.apart(along)
+    turned = np.einsum("dk,dvt->kvt", turn, apart)
+    known = times[:, None] * (turned**2 / (np.outer(strength, share * (1 - share)) + 1.0)[:, :, None]).sum(axis=0)
+    before = times * (apart[1:, :, 1] ** 2 * typical[1:, None]).sum(axis=0)
+    for v in np.argsort(-known[:, 0], kind="stable")[:_EXACT]:
         if not used[v]:
             continue
         tau2 = WIDER * fit.tau2[:, v]
         precision = fit.information(np.array([v]))
         precision[np.diag_indices_from(precision)] += 1.0 / tau2
-        solved = cho_solve(cho_factor(precision, check_finite=False), along[:, v], check_finite=False)
-        known[v] = times[v] * float(along[:, v] @ solved)
-        before[v] = times[v] * float(along[1:, v] ** 2 @ tau2[1:])
-    return float(known.sum()), float(before.sum())
+        solved = cho_solve(cho_factor(precision, check_finite=False), apart[:, v], check_finite=False)
+        known[v] = times[v] * (apart[:, v] * solved).sum(axis=0)
+        before[v] = times[v] * float(apart[1:, v, 1] ** 2 @ tau2[1:])
+    return Unknown(float(known[:, 0].sum()), float(known[:, 1].sum()), float(before.sum()))

@@ -14,11 +14,11 @@ count above what was expected weighs as much as it shows: its logarithm moves by
 likelihood is cut to a third. Of more than `_BOXES` boxes H is taken from some, and of more than `_OWN` values the rarer
 ones share one.
 
-**Raking** scales the chances of a box's people until they add up to what the box shows. With noise, what it holds is not known: a
-count is then taken as Poisson around what the model expects, and as normal around what is shown; the goal is its posterior
-mean, never negative without being cut off, and its posterior variance is what noise leaves open. The model's expectations are
-first raked themselves, to the boxes' people and the values' sums over all boxes: these have the least noise of all that a release
-shows, and a model that is off in them would draw every box its way.
+**Raking** scales the chances of a box's people until they add up to what the box shows. With noise, what it holds is not
+known: a count is then taken as Poisson around what the model expects, and as normal around what is shown; the goal is its
+posterior mean, never negative without being cut off, and its posterior variance is what noise leaves open. The model's
+expectations are first raked themselves, to the boxes' people and the values' sums over all boxes (`likely_totals`): these
+have the least noise of all that a release shows, and a model that is off in them would draw every box its way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats, Integers, Small
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions
 
@@ -69,7 +69,7 @@ class Fit:
 
 def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, rounds: int = ROUNDS) -> Fit:
     """Return the weights that make what boxes show [boxes × values] most likely; `noise` is the variance in each box's counts."""
-    matrix, totals = directions.matrix, np.maximum(shown.sum(axis=0), 0.0)
+    matrix, totals = directions.matrix, likely_totals(shown, noise)
     share = np.maximum(totals, 0.5) / max(totals.sum(), 1.0)
     which, scale = matrices_of(totals)
     weights = np.zeros((matrix.shape[1], shown.shape[1]))
@@ -98,11 +98,55 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
         weights = weights + bold * step
     tables = tables_of(matrix, weights)
     expected, _ = kernels.score(cells, tables, shown, noise)
+    if noise.any():  # a sum that noise has made 0 or less would leave nothing that could be unknown
+        weights[0] += np.log(totals / np.maximum(expected.sum(axis=0), _FEW))
+        tables = tables_of(matrix, weights)
+        expected, _ = kernels.score(cells, tables, shown, noise)
     precision = _information(cells, matrix, tables, expected, expected, which, noise)
     size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
     chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
     chi2 = ((shown - expected) ** 2 / chance * expected).sum(axis=0) / np.maximum(expected.sum(axis=0), _FEW)
     return Fit(weights, tau2, precision, which, scale, chi2)
+
+
+def likely_totals(shown: Floats, noise: Floats) -> Floats:
+    """Return how many people have each value, as far as the sums of what boxes show tell [values].
+
+    With noise a sum is normal around the people there are, of whom there are no fewer than 0; all of them together are known. So
+    each is the mean of a normal law cut off at 0, and all laws are moved down by as much as makes the means add up.
+    """
+    sums, spread = shown.sum(axis=0), float(np.sqrt(noise.sum()))
+    if spread == 0.0:
+        known: Floats = np.maximum(sums, 0.0)
+        return known
+    low, high = 0.0, spread
+    while _cut_off(sums - high, spread).sum() > sums.sum():
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if _cut_off(sums - middle, spread).sum() > sums.sum() else (low, middle)
+    return _cut_off(sums - high, spread)
+
+
+def _cut_off(mean: Floats, spread: float) -> Floats:
+    """Return the means of normal laws that are cut off at 0."""
+    from scipy.special import log_ndtr
+
+    away = mean / spread
+    found: Floats = mean + spread * np.exp(-0.5 * away**2 - 0.5 * np.log(2.0 * np.pi) - log_ndtr(away))
+    return found
+
+
+def rarer(wanted: Flags, share: Floats) -> tuple[Integers, Floats, float]:
+    """Return the values of a set, or of the rest where that is rarer, the share of each, and of all of them.
+
+    Of a set and the rest the odds are the same, and the weights of the rarer are looked at.
+    """
+    values = np.flatnonzero(wanted & (share > 0))
+    if 2 * share[values].sum() > 1:
+        values = np.flatnonzero(~wanted & (share > 0))
+    own = share[values]
+    return values, own, float(own.sum())
 
 
 def tables_of(matrix: Floats, weights: Floats) -> Floats:
@@ -222,29 +266,30 @@ _LEAST = 1e-9
 class Goals(NamedTuple):
     """What the chances of a box's people have to add up to: values and counts.
 
-    `vague` is the variance that noise leaves in each count, `leans` how much of a relative change in what the model expects it
-    follows: 0 without noise, 1 where noise says nothing. For a Poisson count that is its posterior variance by its mean.
+    `noise_variance` is what noise leaves of variance in each count, `shrinkage` how much of a relative change in what the model
+    expects it follows: 0 without noise, 1 where noise says nothing. For a Poisson count that is its posterior variance by its
+    mean.
     """
 
     entry: Integers  # first of each box, and one more
     value: Small
     people: Floats
-    vague: Floats
-    leans: Floats
+    noise_variance: Floats
+    shrinkage: Floats
 
 
 def goals_of(cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats) -> Goals:
     """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
-    vague, leans = np.zeros_like(shown), np.zeros_like(shown)
+    noise_variance, shrinkage = np.zeros_like(shown), np.zeros_like(shown)
     if noise.any():
         expected, _ = kernels.score(cells, tables_of(directions.matrix, fit.weights), shown, noise)
-        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, np.maximum(shown.sum(axis=0), 0.5))
-        shown, vague = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
-        leans = vague / expected
+        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, likely_totals(shown, noise))
+        shown, noise_variance = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
+        shrinkage = noise_variance / expected
         shown = np.maximum(shown * (cells.sizes / np.maximum(shown.sum(axis=1), _LEAST))[:, None], _LEAST)
     box, value = np.nonzero(shown)
     entry = np.searchsorted(box, np.arange(len(shown) + 1)).astype(np.int64)
-    return Goals(entry, value.astype(np.int32), *(part[box, value] for part in (shown, vague, leans)))
+    return Goals(entry, value.astype(np.int32), *(part[box, value] for part in (shown, noise_variance, shrinkage)))
 
 
 def _with_margins(counts: Floats, sizes: Floats, totals: Floats) -> Floats:

@@ -1,47 +1,56 @@
 """How the people of a group lie in its ranges and sets: evenly, or as the release as a whole suggests.
 
-`even` is the papers' assumption. `learned` estimates for every column how often each unit occurs, from all groups together: it
+`even` is the papers' assumption. `fitted` estimates for every column how often each unit occurs, from all groups together: it
 spreads the people of every group over its units in proportion to the current shares, adds up, and starts again (expectation
 maximisation). Groups are shown by their smallest box, so at least one person has each end of a range and each
 value of a set; the numbers there are taken as Poisson, given that they are not 0. In a group of two with the range 20–60 nobody
 is thus taken to be 40.
 
-`learned` is the default by measurement. Census of 100,000, Occupation, boxes shown as ranges, median relative error of `even` and
-of `learned` on the Anatomy-style / range workload: tight boxes of at least 100 people at 8f + 0.02 .374 / .259 and .131 / .126,
+`fitted` is the default by measurement. Census of 100,000, Occupation, boxes shown as ranges, median relative error of `even` and
+of `fitted` on the Anatomy-style / range workload: tight boxes of at least 100 people at 8f + 0.02 .374 / .259 and .131 / .126,
 of at least 2 .221 / .112 and .068 / .049; at 32f + 0.02 .045 / .018 and .019 / .009; safe boxes at 32f + 0.02 .279 / .091 and
 .050 / .039, at 8f + 0.02 .992 / 6.03 and .252 / .150. The same groups as buckets, which show exact quasi values, do better still.
 
-**Ranges of one's own** (003, ring). A record's ranges are the smallest box of the m people that it was matched with, any of whom
-may be behind it, and everybody is among the matches of m records. So a record is spread like a group of m people, and counts as
-one: at each end of its ranges is one person in m, not the record itself. Shares are learned in `OWN_ROUNDS` rounds from equal
-ones: where m is in the hundreds nearly all ranges overlap, and further rounds draw everybody toward the middle, where most of
-them do. Real tables of 10,000 people, mean relative error of `even` and of `learned` on range queries / random sets: census of
-2018 with m = 5 .373 / .372 and .159 / .174 (ring .368 / .299 and .079 / .132), m = 1250 7.50 / 5.29 and 5.90 / 3.93; census of
-1994 with m = 5 .141 / .569 and .129 / .355, m = 834 1.19 / 4.08 and .789 / 2.50. The number of rounds was chosen on these and on
-the bundled census, where more than one round answers conditions on age alone worse than `even`.
+**Ranges of one's own** (003, ring). A record's ranges are the smallest box of the m people that it was matched with, any of
+whom may be behind it, and everybody is among the matches of m records. So a record is spread like a group of m people, and
+counts as one: at each end of its ranges is one person in m, not the record itself. People who are matched are chosen near
+each other, and so are not drawn as expectation maximisation takes them to be: its rounds draw everybody toward the middle,
+where most ranges overlap. So shares are `OWN_STEP` of the way from equal ones to those of one round. See docs/answers.md for
+what was measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from sfumato.arrays import Array, Bytes, Flags, Floats, Integers
+from sfumato.arrays import Array, Bytes, Flags, Floats, Integers, Small
+from sfumato.query.language.disjoint import Conjunction
+from sfumato.query.model_cache import fitting
 from sfumato.query.models import _spread_kernels as kernels
-from sfumato.query.models.units import Cut, RangeColumn, SetColumn
-from sfumato.query.shelf import fitting
+from sfumato.query.models.protocol import Moments
+from sfumato.query.models.units import CodeUnits, RangeColumn, SetColumn
 
 ROUNDS = 300
 """Most rounds of expectation maximisation. Where groups are large and few, 10 are far too few; beyond 300 nothing is gained."""
 
-OWN_ROUNDS = 1
-"""Rounds for records with ranges of their own."""
+OWN_STEP = 0.25
+"""How much of one round is made for records with ranges of their own: with a half of it age alone can err more than `even`."""
 
 SETTLED = 1e-5
 """Rounds end when the shares of a column move by less than this in all."""
+
+
+class GroupValues(NamedTuple):
+    """The groups' sensitive values: `start[g]` is the first entry of group g among `value` and `times`."""
+
+    sizes: Integers
+    start: Integers
+    value: Small
+    times: Integers
 
 
 class Reach(NamedTuple):
@@ -57,7 +66,7 @@ class Reach(NamedTuple):
         return cls(np.full(groups, float(value)), *(np.full(groups, value, np.uint8) for _ in range(2)))
 
 
-class Shares(NamedTuple):
+class RangeShares(NamedTuple):
     """For each group the share of people per unit of `weight` between its ends, at either end, and without a value."""
 
     weight: Floats
@@ -72,9 +81,9 @@ class RangeSpread:
     """How people lie in the ranges of a column."""
 
     column: RangeColumn
-    shares: Shares
+    shares: RangeShares
 
-    def narrow(self, accepted: Flags, cut: Cut | None, reach: Reach) -> None:
+    def narrow(self, accepted: Flags, cut: CodeUnits | None, reach: Reach) -> None:
         """Narrow the reach of a condition to people whose code in this column is accepted."""
         inside = self.column.inside(accepted, cut)
         before = np.concatenate(([0.0], np.cumsum(self.shares.weight * inside.share[:-1])))
@@ -90,7 +99,7 @@ class SetSpread:
     column: SetColumn
     part: Floats
 
-    def narrow(self, accepted: Flags, cut: Cut | None, reach: Reach) -> None:
+    def narrow(self, accepted: Flags, cut: CodeUnits | None, reach: Reach) -> None:
         """Narrow the reach of a condition to people whose code in this column is accepted."""
         kernels.set_share(self.column.start, self.column.codes, self.part, accepted.view(np.uint8), *reach)
 
@@ -98,34 +107,114 @@ class SetSpread:
 Spread = RangeSpread | SetSpread
 
 
+class AskedBoxes(NamedTuple):
+    """A piece of a question to groups that are shown column by column: disjoint conditions, for which values.
+
+    `cuts` says how the codes of each column make up the units of a continuum.
+    """
+
+    conjunctions: Sequence[Conjunction]
+    values: Flags
+    cuts: Sequence[CodeUnits | None]
+
+
+class Boxes(Protocol):
+    """Groups that are shown column by column, as models are fitted to them."""
+
+    @property
+    def columns(self) -> tuple[RangeColumn | SetColumn, ...]:
+        """What is shown of each quasi column."""
+
+    @property
+    def shown(self) -> GroupValues:
+        """The groups' sensitive values."""
+
+    @property
+    def values(self) -> int:
+        """How many sensitive values there are."""
+
+    @property
+    def behind(self) -> Integers:
+        """How many people the box of each group was drawn around."""
+
+    @property
+    def own(self) -> bool:
+        """Whether records have ranges of their own."""
+
+    @property
+    def no_interval(self) -> str:
+        """Why no answer has an interval."""
+
+    @property
+    def evenly(self) -> Spreads:
+        """People spread evenly."""
+
+
+@dataclass(frozen=True, eq=False)
 class Spreads:
-    """How the spreads of all columns become arrays and come back."""
+    """How people lie in every column; columns are unrelated inside a group."""
 
-    version: ClassVar[int] = 1
+    each: tuple[Spread, ...]
+    shown: GroupValues
+    note: str
 
-    @staticmethod
-    def to_arrays(spreads: Sequence[Spread]) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
+    version: ClassVar[int] = 2
+
+    @classmethod
+    def fit(cls, groups: Boxes) -> Spreads:
+        """Return people spread as all groups together suggest."""
+        spreads = (fitted(column, groups.behind, own=groups.own) for column in groups.columns)
+        return cls(tuple(spreads), groups.shown, groups.no_interval)
+
+    @classmethod
+    def even(cls, groups: Boxes) -> Spreads:
+        """Return people spread evenly in every column."""
+        return cls(tuple(even(column) for column in groups.columns), groups.shown, groups.no_interval)
+
+    def estimate(self, question: AskedBoxes) -> Moments:
+        """Return the number of people in a piece of a question, and what is certain of it."""
+        reach, (_, *shown) = self.reach(question.conjunctions, question.cuts), self.shown
+        value, variance, least, most = kernels.weigh_groups(*reach, question.values.view(np.uint8), *shown)
+        return Moments(value, variance, self.note, least=least, most=most)
+
+    def reach(self, conjunctions: Sequence[Conjunction], cuts: Sequence[CodeUnits | None]) -> Reach:
+        """Return per group the share of people who meet one of the conjunctions."""
+        groups = len(self.shown.sizes)
+        total = Reach.full(groups, 0)
+        for conjunction in conjunctions:
+            reach = Reach.full(groups, 1)
+            for column, accepted in conjunction.items():
+                self.each[column].narrow(accepted, cuts[column], reach)
+            total.share[:] += reach.share
+            total.may[:] |= reach.may
+            total.must[:] |= reach.must
+        np.minimum(total.share, 1.0, out=total.share)
+        return total
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was fitted, as arrays to be kept."""
         found: dict[str, Array] = {}
-        for j, spread in enumerate(spreads):
+        for j, spread in enumerate(self.each):
             if isinstance(spread, SetSpread):
                 found[f"part {j}"] = spread.part
             else:
                 found |= {f"{name} {j}": each for name, each in spread.shares._asdict().items()}
         return found
 
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Array], engine: Any) -> tuple[Spread, ...]:
-        """Return the spreads that have these arrays; `ValueError` if they are not of this engine's release."""
-        groups = len(engine.behind)
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Boxes) -> Spreads:
+        """Return the spreads that have these arrays; `ValueError` if they are not of these groups."""
+        many = len(groups.behind)
         made: list[Spread] = []
-        for j, column in enumerate(engine.columns):
+        for j, column in enumerate(groups.columns):
             if isinstance(column, SetColumn):
                 made.append(SetSpread(column, fitting(arrays, f"part {j}", (len(column.codes),))))
                 continue
-            lengths = {name: column.width.shape if name == "weight" else (groups,) for name in Shares._fields}
-            made.append(RangeSpread(column, Shares(*(fitting(arrays, f"{name} {j}", size) for name, size in lengths.items()))))
-        return tuple(made)
+            lengths = {name: column.width.shape if name == "weight" else (many,) for name in RangeShares._fields}
+            made.append(
+                RangeSpread(column, RangeShares(*(fitting(arrays, f"{name} {j}", size) for name, size in lengths.items())))
+            )
+        return cls(tuple(made), groups.shown, groups.no_interval)
 
 
 def even(column: RangeColumn | SetColumn) -> Spread:
@@ -150,25 +239,26 @@ def even(column: RangeColumn | SetColumn) -> Spread:
         inner = at_low = 1.0 / (high - low + 1 + missing)
         at_high, at_missing = np.where(high > low, inner, 0.0), inner * missing
     parts = (np.where(known, part, other) for part, other in ((inner, 0.0), (at_low, 0.0), (at_high, 0.0), (at_missing, 1.0)))
-    return RangeSpread(column, Shares(column.width, *parts))
+    return RangeSpread(column, RangeShares(column.width, *parts))
 
 
-def learned(column: RangeColumn | SetColumn, behind: Integers, rounds: int = ROUNDS) -> Spread:
-    """Return people spread as the shares of all groups together suggest; so many are behind the box of each group."""
-    return _learned_sets(column, behind, rounds) if isinstance(column, SetColumn) else _learned_ranges(column, behind, rounds)
+def fitted(column: RangeColumn | SetColumn, behind: Integers, *, own: bool = False) -> Spread:
+    """Return people spread as the shares of all groups together suggest; so many are behind the box of each group.
+
+    `own`: records have ranges of their own.
+    """
+    return _learned_sets(column, behind, own) if isinstance(column, SetColumn) else _learned_ranges(column, behind, own)
 
 
-def _learned_ranges(column: RangeColumn, behind: Integers, rounds: int) -> RangeSpread:
+def _learned_ranges(column: RangeColumn, behind: Integers, own: bool) -> RangeSpread:
     people = max(int(behind.sum()), 1)
     weight = np.append(_first_guess(column, people), max(1.0, float(column.ends.missing.sum())) / people)
-    shares = Shares(weight, *(np.empty(len(behind)) for _ in range(4)))
-    used = _settle(
-        weight, rounds, lambda current, expected: kernels.spread_ranges(behind, column.ends, current, shares, expected)
-    )
+    shares = RangeShares(weight, *(np.empty(len(behind)) for _ in range(4)))
+    used = _settle(weight, own, lambda current, expected: kernels.spread_ranges(behind, column.ends, current, shares, expected))
     return RangeSpread(column, shares._replace(weight=used[:-1]))
 
 
-def _learned_sets(column: SetColumn, behind: Integers, rounds: int) -> SetSpread:
+def _learned_sets(column: SetColumn, behind: Integers, own: bool) -> SetSpread:
     codes = int(column.codes.max(initial=-1)) + 1
     part = np.empty(len(column.codes))
     room = np.empty(int(np.diff(column.start).max(initial=0)))
@@ -176,17 +266,23 @@ def _learned_sets(column: SetColumn, behind: Integers, rounds: int) -> SetSpread
     def spread(current: Floats, expected: Floats) -> None:
         kernels.spread_sets(behind, column.start, column.codes, current, room, part, expected)
 
-    _settle(np.full(codes, 1.0 / max(codes, 1)), rounds, spread)
+    _settle(np.full(codes, 1.0 / max(codes, 1)), own, spread)
     return SetSpread(column, part)
 
 
-def _settle(weight: Floats, rounds: int, spread: Callable[[Floats, Floats], None]) -> Floats:
-    """Return the weights that people were spread by last: those that spreading gives back, or those after so many rounds."""
+def _settle(weight: Floats, own: bool, spread: Callable[[Floats, Floats], None]) -> Floats:
+    """Return the weights that people were spread by last: those that spreading gives back, or those after all rounds."""
+    used: Floats = weight / weight.sum()
     expected = np.empty(len(weight))
-    for _ in range(rounds):
-        spread(weight, expected)
-        used, weight = weight, expected / expected.sum()
-        if np.abs(weight - used).sum() < SETTLED:
+    spread(used, expected)
+    if own:
+        used = used + OWN_STEP * (expected / expected.sum() - used)
+        spread(used, expected)
+        return used
+    for _ in range(ROUNDS - 1):
+        before, used = used, expected / expected.sum()
+        spread(used, expected)
+        if np.abs(used - before).sum() < SETTLED:
             break
     return used
 

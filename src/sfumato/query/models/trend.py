@@ -24,26 +24,24 @@ See docs/methods/boxes.md for the coverage that results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.arrays import Array, Bytes, Floats, Integers, Small
 from sfumato.query.language.compile import Piece
+from sfumato.query.model_cache import fitting
 from sfumato.query.models import _trend_kernels as kernels
 from sfumato.query.models.cells import Block, Joint, Levels, levels_of, sums_by_box
-from sfumato.query.rows import BucketIndex
-from sfumato.query.shelf import fitting
+from sfumato.query.models.protocol import Moments
+from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
 FEWEST_BOXES = 10
 """With fewer boxes there is too little to learn from, and the papers' estimator is used."""
-
-ENOUGH_BOXES = 50
-"""With fewer boxes, columns that were never cut are not known."""
 
 GRID: Floats = np.logspace(-1.5, 1.5, 13)
 """Strengths of the trend, relative to the one common to all values, that are averaged over."""
@@ -57,34 +55,29 @@ _FITTED_VALUES = 200
 
 
 @dataclass(frozen=True)
-class Misses:
+class ModelError:
     """What the model does not see: the squared share by which the correction is off, and the size of clusters of like people.
 
-    `cover` says whether intervals with these figures hold the truth as often as they say, `inside` is the weight of the
-    multiplicative model beside this one, and `trust` how much of this one's correction is made: on real tables all of it can
-    err more than the papers' estimate.
+    `cover` says whether intervals of answers from such groups hold the truth as often as they say. `drift` is by how much of what
+    a random placement leaves open inside boxes the model errs alike in all of them.
     """
 
     share2: float
     cluster: float
     cover: bool = True
-    inside: float = 0.5
-    trust: float = 1.0
-
-    def among(self, boxes: int) -> Misses:
-        """Return the figures for so many boxes: of few, the multiplicative model learns less than this one."""
-        return self if boxes >= ENOUGH_BOXES or self.trust == 1.0 else replace(self, inside=0.4, trust=1.0)
+    drift: float = 0.0
 
 
-MISSES: dict[str | None, Misses] = {
-    "safe": Misses(0.0, 0.5, inside=2 / 3, trust=0.7),
-    "soft": Misses(0.03, 1.5, inside=0.6, trust=0.5),
-    "tight": Misses(0.03, 1.5, inside=2 / 3, trust=0.7),
-    "matched": Misses(0.03, 1.5, cover=False),
-    "annealed": Misses(0.03, 1.5, cover=False),
-    "noisy": Misses(0.2, 1.5, inside=2 / 3, trust=0.7),
+MODEL_ERRORS: dict[str | None, ModelError] = {
+    "safe": ModelError(0.0, 0.5),
+    "soft": ModelError(0.03, 1.5),
+    "tight": ModelError(0.03, 1.5),
+    "matched": ModelError(0.03, 1.5, cover=False),
+    "annealed": ModelError(0.03, 1.5, cover=False),
+    "noisy": ModelError(0.2, 1.5, drift=0.06),
 }
-"""By the basis of the groups, for those that put near people together."""
+"""By the basis of the groups, for those that put near people together. The drift of noisy ones was found on real tables, where it
+counts once there are hundreds of thousands of people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,28 +93,35 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Trend:
-    """What is learned once per release."""
+    """What is fitted once per release."""
 
     index: BucketIndex
     levels: Bytes  # [people × columns]: one person's lie together, because questions read all of them
     blocks: tuple[Block, ...]
     sums: Floats  # [boxes × features]
     posterior: Posterior
-    misses: Misses
+    model_error: ModelError
     noise: float = 0.0  # variance that noise adds to what boxes show of one value, a person
 
     version: ClassVar[int] = 1
 
+    @classmethod
+    def fit(cls, groups: Buckets) -> Trend:
+        """Return what the differences between boxes teach about the inside of a box."""
+        assert groups.model_error is not None
+        return _learn(groups.index, groups.columns, groups.model_error, _noise(groups))
+
     def to_arrays(self) -> dict[str, Array]:
-        """Return what was learned, as arrays to be kept."""
+        """Return what was fitted, as arrays to be kept."""
         shapes = np.array([(block.left, block.right, block.width) for block in self.blocks], np.int64).reshape(-1, 3)
         features = {f"block {k}": block.features for k, block in enumerate(self.blocks)}
         return {"levels": self.levels, "sums": self.sums, "blocks": shapes, **features, **vars(self.posterior)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Trend:
-        """Return the trend that has these arrays; `ValueError` if they are not of this engine's release."""
-        index, columns = engine.index, len(engine.columns)
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: Buckets) -> Trend:
+        """Return the trend that has these arrays; `ValueError` if they are not of these groups."""
+        assert groups.model_error is not None
+        index, columns = groups.index, len(groups.columns)
         levels = fitting(arrays, "levels", (index.rows, columns), "|u1")
         blocks = []
         for k, (left, right, width) in enumerate(fitting(arrays, "blocks", (None, 3), "<i8").tolist()):
@@ -138,10 +138,17 @@ class Trend:
             fitting(arrays, "gain", (len(GRID), turn.shape[1])),
             fitting(arrays, "evidence", (len(GRID),)),
         )
-        sums = fitting(arrays, "sums", (index.buckets, features))
-        return cls(index, levels, tuple(blocks), sums, posterior, engine.misses)
+        sums = fitting(arrays, "sums", (index.groups, features))
+        return cls(index, levels, tuple(blocks), sums, posterior, groups.model_error, _noise(groups))
 
-    def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
+    def estimate(self, question: Asked) -> Moments:
+        """Return what the model makes of the papers' estimate."""
+        uniform = question.uniform
+        shift, more = self.shift(question.piece, question.rows, question.people, question.hits)
+        drift = self.model_error.drift * uniform.placement
+        return Moments(uniform.value + shift, uniform.variance + drift**2 + more)
+
+    def shift(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""
         share = float(self.index.totals[piece.values].sum()) / self.index.people
         if not 0.0 < share < 1.0:
@@ -159,7 +166,7 @@ class Trend:
         sizes = self.index.sizes
         clustered = float(((hits * (sizes - hits) / sizes) ** 2 / sizes).sum())
         known = float((gain * along**2).sum()) + unseen
-        return shift, s2 * known + own * self.misses.cluster * clustered + self.misses.share2 * shift**2
+        return shift, s2 * known + own * self.model_error.cluster * clustered + self.model_error.share2 * shift**2
 
     @cached_property
     def block_start(self) -> Integers:
@@ -189,7 +196,7 @@ class Trend:
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
         index = self.index
-        times = kernels.add_asked(rows, people, index.bucket, index.table.each, hits, index.sizes, self.joint)
+        times = kernels.add_asked(rows, people, index.group, index.table.each, hits, index.sizes, self.joint)
         out: Floats = np.zeros(self.sums.shape[1])
         kernels.add_features(times, self.block_start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
@@ -204,12 +211,16 @@ class Trend:
         return weights
 
 
-def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses, *, noise: float = 0.0) -> Trend:
-    """Return what the boxes of a release teach; `columns` are its quasi columns.
+def _noise(groups: Buckets) -> float:
+    """Return the variance that noise adds to a box's count of one value, divided by its people.
 
-    `noise` is the variance that noise adds to a box's count of one value, divided by its people: boxes are about equally large,
-    so that it is taken as one more variance a person.
+    Boxes are about equally large, so that it is taken as one more variance a person.
     """
+    return float(groups.noise_variance.sum()) / groups.index.people
+
+
+def _learn(index: BucketIndex, columns: Sequence[Column], model_error: ModelError, noise: float) -> Trend:
+    """Return what the boxes of a release teach; `columns` are its quasi columns."""
     level_of = [levels_of(column, times) for column, times in zip(columns, index.table.counts, strict=True)]
     levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
     most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
@@ -223,7 +234,7 @@ def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses, *
         both = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
         blocks.append(Block(j, k, len(right), both))
     data, variance = _Regression.of(index, levels, blocks, noise).without_the_negligible()
-    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), misses, noise)
+    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), model_error, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +254,7 @@ class _Regression:
 
         sums = sums_by_box(index, levels, blocks)
         away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.people
-        shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
+        shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.groups, index.values))
         share = np.clip(index.totals / index.people, 0.0, 1.0)
         return cls(
             blocks=tuple(blocks),

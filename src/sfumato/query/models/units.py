@@ -22,7 +22,7 @@ import pyarrow as pa
 from sfumato.arrays import Bytes, Flags, Floats, Integers, Small
 from sfumato.exact import exact
 from sfumato.query.language.predicate import Atom, constants_of
-from sfumato.query.language.vocabulary import Words, fit
+from sfumato.query.language.vocabulary import ColumnValues, fit
 from sfumato.release.boxes import Ranges, Sets
 from sfumato.table.recode import Bands, DateTo, Recode, Rounded
 
@@ -40,7 +40,7 @@ class Ends(NamedTuple):
     missing: Bytes
 
 
-class Inside(NamedTuple):
+class UnitCoverage(NamedTuple):
     """Per unit how much of it a condition takes: its share, and whether any or all of it; the missing value comes last."""
 
     share: Floats
@@ -49,7 +49,7 @@ class Inside(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class CodeUnits:
     """How the codes of one question make up the units of a continuum: the unit and the width of each code."""
 
     unit: Integers
@@ -69,12 +69,12 @@ class Cut:
 class RangeColumn:
     """A numeric or date column in units, ascending; `width` is what a unit weighs when people lie evenly."""
 
-    plain: Words
+    plain: ColumnValues
     ends: Ends
     width: Floats
     continuous: bool
 
-    def words(self, atoms: Sequence[Atom]) -> tuple[Words, Cut | None]:
+    def words(self, atoms: Sequence[Atom]) -> tuple[ColumnValues, CodeUnits | None]:
         """Return the words that conditions are understood in, and for a continuum how they make up its units."""
         if not self.continuous:
             return self.plain, None
@@ -95,30 +95,30 @@ class RangeColumn:
                 codes.append(middle)
                 unit.append(2 * place + 1 if published else 2 * place - 1)
                 width.append(_length(at, breaks[k + 1]))
-        words = Words(self.plain.name, self.plain.type, tuple(codes), self.plain.has_missing)
-        return words, Cut(np.array(unit, np.int64), np.array(width), len(self.width))
+        words = ColumnValues(self.plain.name, self.plain.type, tuple(codes), self.plain.has_missing)
+        return words, CodeUnits(np.array(unit, np.int64), np.array(width), len(self.width))
 
-    def inside(self, accepted: Flags, cut: Cut | None) -> Inside:
+    def inside(self, accepted: Flags, cut: CodeUnits | None) -> UnitCoverage:
         """Return what a set of codes takes of the units."""
         known = accepted if self.plain.has_missing else np.append(accepted, False)
         if cut is None:
             flags = known.view(np.uint8)
-            return Inside(known.astype(np.float64), flags, flags)
+            return UnitCoverage(known.astype(np.float64), flags, flags)
         share, some, whole = (np.append(part, known[-1]) for part in cut.inside(known[:-1]))
-        return Inside(share, some.view(np.uint8), whole.view(np.uint8))
+        return UnitCoverage(share, some.view(np.uint8), whole.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
 class SetColumn:
     """A categorical column: the codes of group g's set are `codes[start[g] : start[g + 1]]`."""
 
-    plain: Words
+    plain: ColumnValues
     start: Integers
     codes: Small
 
     continuous = False
 
-    def words(self, atoms: Sequence[Atom]) -> tuple[Words, None]:
+    def words(self, atoms: Sequence[Atom]) -> tuple[ColumnValues, None]:
         """Return the words that conditions are understood in."""
         return self.plain, None
 
@@ -127,18 +127,18 @@ def column_of(box: Ranges | Sets, recode: Recode | None, units: UnitKind) -> Ran
     """Return what a release shows of a column."""
     ends = tuple(box.values.to_pylist())
     if isinstance(box, Sets):
-        return SetColumn(Words(box.name, box.values.type, ends, box.has_missing), box.start, box.codes)
+        return SetColumn(ColumnValues(box.name, box.values.type, ends, box.has_missing), box.start, box.codes)
     missing = box.missing.astype(np.uint8)
     grid = _grid(list(ends), box.values.type, recode, box.name, units)
     if grid is not None:
         number = {value: k for k, value in enumerate(grid)}
         place = np.array([*(number[end] for end in ends), -1], dtype=np.int32)
-        words = Words(box.name, box.values.type, tuple(grid), box.has_missing)
+        words = ColumnValues(box.name, box.values.type, tuple(grid), box.has_missing)
         return RangeColumn(words, Ends(place[box.low], place[box.high], missing), np.ones(len(grid)), continuous=False)
     width = np.zeros(max(0, 2 * len(ends) - 1))
     width[1::2] = [_length(low, high) for low, high in itertools.pairwise(ends)]
     low, high = (np.where(codes < 0, -1, 2 * codes).astype(np.int32) for codes in (box.low, box.high))
-    words = Words(box.name, box.values.type, ends, box.has_missing)
+    words = ColumnValues(box.name, box.values.type, ends, box.has_missing)
     return RangeColumn(words, Ends(low, high, missing), width, continuous=True)
 
 

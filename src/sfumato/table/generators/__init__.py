@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.table.generators.census import census
+from sfumato.table.generators.encounters import encounters
 from sfumato.table.generators.hospital import hospital
 from sfumato.table.generators.insurance import insurance
 
@@ -20,7 +21,7 @@ SampleName = Literal["hospital", "census", "insurance"]
 
 _GENERATORS: dict[SampleName, Callable[[int, int], pa.Table]] = {"hospital": hospital, "census": census, "insurance": insurance}
 
-__all__ = ["SampleName", "census", "hospital", "insurance", "sample"]
+__all__ = ["SampleName", "census", "encounters", "hospital", "insurance", "sample"]
 
 
 def sample(name: SampleName, rows: int, seed: int = 0) -> pa.Table:

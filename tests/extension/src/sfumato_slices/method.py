@@ -35,7 +35,7 @@ class Slices(Method):
         if self.column is not None and self.column not in names:
             raise PolicyError(f"Slices(column=…): {self.column!r} is no quasi column", hint=did_you_mean(self.column, names))
         column = task.quasi[0 if self.column is None else names.index(self.column)]
-        number = max(task.bounds.total // least_side(task.bounds)[1], 1)
+        number = max(task.bounds.people // least_side(task.bounds)[1], 1)
         order = np.argsort(column.codes, kind="stable")  # people stand in an order of coins, which decides among equals
         group = np.empty(len(order), np.int32)
         group[order] = np.arange(len(order)) * number // len(order)

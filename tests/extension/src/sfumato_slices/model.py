@@ -14,7 +14,7 @@ from sfumato.privacy.requirement import Against, Requirement
 class Odds(Requirement):
     """bound(x) = t·f/(1 + (t − 1)·f): the odds f/(1 − f) of a value grow at most t times."""
 
-    times: Fraction = parameter(REQUIRED, rational("a number from 1 on", lambda times: times >= 1))
+    times: Fraction = parameter(REQUIRED, rational("a number from 1 on", least=1))
 
     model: ClassVar[str] = "odds"
 

@@ -1,0 +1,116 @@
+"""The five sentences of an explanation that everybody reads: who is found, by what, what would help, bounds, the promise."""
+
+from __future__ import annotations
+
+from sfumato.exact import percent
+from sfumato.explanation.explanation import Explanation
+from sfumato.explanation.risk import ColumnRisk, Risk
+from sfumato.explanation.sentences import value_sentence
+from sfumato.policy.words import an, bounds_in_words
+
+
+def highlights(about: Explanation) -> list[str]:
+    """Return the five sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
+    lines = finding(about.table.risk, shown=about.method.shown_as.exact_quasi)
+    if not about.feasible:
+        return [*lines, "No promise can be made with this policy, and nothing would be published."]
+    tightest = about.rule.tightest(1)
+    if about.cost.odds is not None:
+        lines.append(about.cost.odds.in_words())
+        lines += [f"The tightest bound: {about.cost.odds.value(one)}." for one in tightest if about.cost.odds.bounded]
+    elif tightest and about.method.paper_claim is None:
+        shares, bounds = ({value.value: getattr(value, one) for value in about.rule.values} for one in ("share", "bound"))
+        words = bounds_in_words(
+            about.rule.requirement,
+            shares,
+            bounds,
+            against=about.rule.against,
+            secrets=about.table.roles["sensitive"] if about.table.protects_each else (),
+            compound=about.table.compound,
+            people=about.table.one_row_per_person,
+        )
+        rule = f"In words: {' '.join(words)} " if about.rule.declared is None else ""
+        lines.append(f"{rule}The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+        if about.rule.sets:
+            lowest = min(about.rule.sets, key=lambda one: (one.bound, one.value))
+            lines.append(f"The tightest bound of a set of values: {value_sentence(lowest, inside=None)}.")
+    return [*lines, _promise(about)]
+
+
+def finding(risk: Risk | None, *, shown: bool = True) -> list[str]:
+    """Return how easily people are found where their rows are `shown`, what makes them unique and which step would help most."""
+    return [] if risk is None else [*([identifiable(risk)] if shown else []), *_why(risk), *_step(risk)]
+
+
+def determining(risk: Risk | None) -> list[str]:
+    """Return which quasi columns nearly determine the sensitive value, in one sentence; nothing if none does."""
+    named = [] if risk is None else [column for column in risk.columns if column.determines]
+    if not named:
+        return []
+    guessed = ", ".join(f"{column.name} ({percent(column.guessed, 0)} of people guessed right)" for column in named)
+    return [
+        f"Nearly the secret itself: {guessed}. Whoever knows that of a person knows the sensitive value without any release, and "
+        "no bound covers such a link: make the column coarser, or give it the role sensitive or other."
+    ]
+
+
+def identifiable(risk: Risk) -> str:
+    """Return the three risks that a person's row is found."""
+    largest, mean = risk.prosecutor
+    return (
+        f"Who is found: whoever knows a person's quasi values picks her row with chance {percent(mean, 1)} on average and "
+        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole "
+        f"population; marketer risk {percent(risk.marketer, 1)})."
+    )
+
+
+def _promise(about: Explanation) -> str:
+    if about.method.paper_claim is not None:
+        return "Promised: no bound on what a reader believes, only what the method's paper claims."
+    if about.cost.odds is not None:
+        return (
+            "The promise is made against an insider, who may know everybody else's value, and several noisy releases multiply "
+            "their odds, which [budget] limits; not about what other people of a group teach about people like somebody, nor "
+            "about who is in the table."
+        )
+    if about.rule.declared is not None:
+        return (
+            f"The promise is made against {an(about.rule.against)} who believed the declared shares before, and takes records "
+            "as independent of each other; whoever believes other shares, or learns them from the release, may become surer."
+        )
+    return (
+        f"The promise is made against {an(about.rule.against)}; not against somebody who learns links between quasi and "
+        "sensitive values, has a list of the whole population, or holds a second release of this table."
+    )
+
+
+def _why(risk: Risk) -> list[str]:
+    if not risk.unique or len(risk.columns) == 1:
+        return []
+    worst = min(risk.columns, key=lambda column: (column.unique_without, column.name))
+    return [
+        f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."
+    ]
+
+
+def _step(risk: Risk) -> list[str]:
+    steps = [column for column in risk.columns if column.step is not None]
+    if not risk.unique or not steps:
+        return []
+    best = max(steps, key=lambda column: _worth(risk, column))
+    step = best.step
+    assert step is not None
+    return [
+        f"The step that gains most for what it costs: {best.name} with {step.text} ({step.levels} levels instead of "
+        f"{best.levels}): {percent(step.unique, 1)} of people unique instead of {percent(risk.unique, 1)}; read evenly it puts "
+        f"{percent(step.misplaced, 1)} of people on another {best.name}, and {percent(step.link_lost, 0)} of its link with the "
+        "sensitive value is lost."
+    ]
+
+
+def _worth(risk: Risk, column: ColumnRisk) -> float:
+    """Return how much a step lessens the share of unique people, less what it costs."""
+    step = column.step
+    assert step is not None
+    gained = 1.0 - float(step.unique / risk.unique)
+    return gained * (1.0 - step.misplaced) * (1.0 - step.link_lost)

@@ -1,0 +1,109 @@
+"""What a draft says of people with several rows: by which column they are known, and whose quasi values are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.policy.guess import Looked
+from sfumato.policy.profile import Profile
+from sfumato.policy.proposal import kind_of
+from sfumato.policy.roles import Decision, is_name
+from sfumato.policy.vocabulary import BIRTH
+from sfumato.table.coding import split
+from sfumato.table.people import PersonKey, person_keys, persons
+from sfumato.table.people_rule import BAND
+from sfumato.table.source import comparable
+
+FEW = 0.9
+"""A key that is different in more than this share of rows may repeat by chance: no column is dropped for it."""
+
+
+def keys_of(looked: Looked, decisions: Sequence[Decision]) -> list[PersonKey]:
+    """Return the columns that look like keys of people with several rows: numbers and codes, and no names, which people share.
+
+    A secret by its look alone may be one too: a pseudonym can look like the code of an illness.
+    """
+    columns = looked.columns
+    free = [
+        one.column
+        for one in decisions
+        if (one.role != "sensitive" or one.looks) and comparable(columns.schema.field(one.column).type)
+    ]
+    keys = {
+        one.column
+        for one in decisions
+        if (one.role in ("identifier", "other") or one.looks) and not is_name(looked.by_name[one.column])
+    }
+    return [key for key in person_keys({name: columns[name] for name in free}) if key.column in keys]
+
+
+def keyed(one: Decision, keys: Sequence[PersonKey]) -> Decision:
+    """Return the decision of a column, an identifier if it is one of these keys."""
+    key = next((key for key in keys if key.column == one.column), None)
+    if key is None:
+        return one
+    return replace(one, role="identifier", why=f"{key.rows:,} rows, {key.people:,} different values: {key.why}", sure=False)
+
+
+def people_of(
+    looked: Looked, decisions: Sequence[Decision], keys: Sequence[PersonKey], given: set[str], *, whole: bool
+) -> tuple[dict[str, Any], list[Decision]]:
+    """Return what `[people]` should say, and the decisions: the likeliest key, and `whole`, everybody with all her rows.
+
+    A quasi column that differs between the rows of somebody is shown by the first of them, by a date or a number of visits;
+    without one, numbers by their least, and other columns are not published. Where hardly any row repeats a key, or somebody
+    gave such a column its role, nothing is said instead.
+    """
+    found = next((one for one in keys if not looked.by_name[one.column].missing), None)
+    if found is None:
+        return {}, list(decisions)
+    key = found.column
+    order = _order(looked, decisions, key)
+    if not whole or BAND in looked.by_name:
+        return ({"key": key, "keep": f"first by {order}"} if order else {}), list(decisions)
+    made = {"key": key, "keep": "all", "alike": "rows"}
+    differ = _differing(looked, decisions, key)
+    if order or not differ:
+        return made | ({"quasi": f"first by {order}"} if differ else {}), list(decisions)
+    if found.people > FEW * found.rows:
+        return {}, list(decisions)
+    least = {name: "least" for name in differ if kind_of(looked.by_name[name]) != "categorical"}
+    unclear = {name for name in differ if name not in least}
+    left = [one for one in decisions if one.role == "quasi" and one.column not in unclear]
+    if unclear & given or not left:
+        return {}, list(decisions)
+    return made | ({"quasi": least} if least else {}), [_unclear(one) if one.column in unclear else one for one in decisions]
+
+
+def _order(looked: Looked, decisions: Sequence[Decision], key: str) -> str | None:
+    """Return the column by which rows of a person come first: a date, else a number that every row has for itself."""
+    free = [looked.by_name[one.column] for one in decisions if one.role != "sensitive" and one.column != key]
+    dates = [column.name for column in free if _is_day(column)]
+    numbers = [column.name for column in free if column.kind == "numeric" and column.whole and column.distinct == column.rows]
+    return next(iter([*dates, *numbers]), None)
+
+
+def _is_day(column: Profile) -> bool:
+    return column.kind == "date" and not column.missing and not BIRTH.meets(column.words)
+
+
+def _differing(looked: Looked, decisions: Sequence[Decision], key: str) -> list[str]:
+    """Return the quasi columns of which somebody's rows have different values."""
+    person = persons(looked.columns, (key,))
+    some = np.zeros(int(person.max()) + 1, np.int64)
+    some[person] = np.arange(len(person))
+    found = []
+    for one in decisions:
+        codes = split(looked.columns[one.column])[1] if one.role == "quasi" else None
+        if codes is not None and (codes != codes[some][person]).any():
+            found.append(one.column)
+    return found
+
+
+def _unclear(one: Decision) -> Decision:
+    why = f"{one.why}; but it differs between rows of one person, and nothing says which of them is shown"
+    return replace(one, role="other", why=why, sure=False)

@@ -1,0 +1,129 @@
+"""Secrets of which a person may have several values, or none: by several columns that mean the same, or by all her rows."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.table.people_rule import BAND, SIZE, People
+
+if TYPE_CHECKING:
+    from sfumato.table.schema import Schema
+
+
+def named_secrets(schema: Schema) -> dict[str, Any]:
+    """Return `secrets`, `sensitive` and `quasi` of a schema: a secret is columns where people may have several values.
+
+    One value of each column a person is the short spelling's, `sensitive`: then there are no such secrets.
+    """
+    given: Any = schema.secrets
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
+        raise PolicyError(f"secrets: expected name = columns, got {given!r}", hint='diagnosis = ["diag_1", "diag_2"]')
+    named = {name: _columns(name, one) for name, one in given.items()}
+    if named and schema.sensitive:
+        if sorted(named) != sorted(schema.sensitive):
+            raise PolicyError("secrets: sensitive columns are named twice, here and as sensitive", hint="leave sensitive out")
+        named = {name: named[name] for name in schema.sensitive}  # a manifest sorts names; `sensitive` has their order
+    sensitive, quasi = tuple(named) or schema.sensitive, tuple(schema.quasi)
+    if schema.people_rule.all:
+        named = named or {name: (name,) for name in sensitive}
+        quasi = (*quasi, *(name for name in schema.people_rule.bands if name not in quasi))
+    elif all(columns == (name,) for name, columns in named.items()):
+        named = {}
+    return {"secrets": named, "sensitive": sensitive, "quasi": quasi}
+
+
+def _columns(name: str, given: Sequence[str] | str) -> tuple[str, ...]:
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(one, str) and one for one in listed):
+        problem = f"secrets: {name!r}: expected a column, or columns that mean the same, got {given!r}"
+        raise PolicyError(problem, hint=f'{name} = ["…"]')
+    return tuple(listed)
+
+
+def check_bundled(schema: Schema) -> None:
+    """Refuse what is for one value a person where somebody may have several, and the other way round."""
+    most = schema.people_rule.most
+    if not schema.bundled:
+        if most is not None:
+            raise PolicyError("people: most: everybody has one value of each secret here", hint="leave it out")
+        return
+    if schema.by_cell:
+        raise PolicyError(
+            "secrets: a person may have several values here, and synthetic records have one value of each",
+            hint='name = "boxes", or "noisy-boxes"',
+        )
+    if isinstance(most, Mapping) and set(most) != set(schema.secrets):
+        raise PolicyError(
+            f"people: most: expected a number for each of {', '.join(schema.secrets)}", hint="most = 5 is for every secret"
+        )
+    part_of = {column: name for name, columns in schema.secrets.items() for column in columns if column not in schema.secrets}
+    for option in ("types", "recode", "bins", "domains", "missing"):
+        for column in getattr(schema, option):
+            if column in part_of:
+                raise PolicyError(
+                    f"{option}: {column!r} is a column of the secret {part_of[column]!r}, whose columns mean the same",
+                    hint=f"say it of {part_of[column]!r}",
+                )
+    for name, rule in schema.missing.items():
+        if name in schema.sensitive and rule == "drop":
+            raise PolicyError(
+                f"missing: {name!r}: a person has all her rows, and who has no value is no reason to leave her out",
+                hint="leave it out: an empty cell is no fact",
+            )
+
+
+def check_people(schema: Schema) -> None:
+    """Refuse columns that there are not, and rules that would look at a secret."""
+    rule = schema.people_rule
+    known = [*schema.identifier, *schema.quasi, *schema.other]
+    for name in rule.looked_at:
+        if schema.role(name) is None:
+            raise PolicyError(f"people: no column {name!r} in the schema", hint=did_you_mean(name, known))
+        if schema.role(name) == "sensitive":
+            what = "who is one person" if name in rule.key else "which row of a person is kept"
+            raise PolicyError(
+                f"people: {name!r} is sensitive, and {what} must not depend on a secret: it would tell something about it",
+                hint=f"take one of {', '.join(known)}",
+            )
+    if not schema.one_row_per_person and (rule.key or rule.rows):
+        raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
+
+
+def taken_names(rule: People, names: Container[str]) -> list[PolicyError]:
+    """Return a problem for every column of the table that is called as one that says how many rows, or members, there are."""
+    whose = {BAND: "how many rows somebody has", SIZE: "how many members a household has"}
+    return [
+        PolicyError(
+            f"people: the column {name!r} that says {whose[name]}, and a column of the table, have one name",
+            hint=f"rename {name!r} in the table",
+        )
+        for name in rule.bands
+        if name in names
+    ]
+
+
+def public_secrets(schema: Schema) -> dict[str, Any]:
+    """Return of which columns each secret is, and who may share a group, where people may have several values."""
+    if not schema.bundled:
+        return {}
+    rule, secrets = schema.people_rule, {name: list(columns) for name, columns in schema.secrets.items()}
+    alike = rule.alike if isinstance(rule.alike, str) else list(rule.alike or ())
+    gathered: dict[str, Any] = {"keep": "all", "alike": alike} if rule.all else {}
+    gathered |= {} if rule.unit is None else {"unit": rule.unit, "several": rule.several}
+    if rule.most is not None:
+        gathered["most"] = dict(rule.most) if isinstance(rule.most, Mapping) else rule.most
+    return {"secrets": secrets} | ({"people": gathered} if gathered else {})
+
+
+def values_counted(schema: Schema) -> dict[str, int] | None:
+    """Return of how many values of each secret a person is counted where counts have noise; None where nothing says so.
+
+    Who has one row has as many as the secret has columns, at most.
+    """
+    rule = schema.people_rule
+    room = {name: None if rule.all else len(columns) for name, columns in schema.secrets.items()}
+    given = rule.most if isinstance(rule.most, Mapping) else dict.fromkeys(room, rule.most)
+    found = {name: min((one for one in (given[name], most) if one is not None), default=0) for name, most in room.items()}
+    return found if all(found.values()) else None
