@@ -59,10 +59,12 @@ def _published(base: Base, directory: Path) -> None:
     publish_source(frame, schema, base.requirement, out, method=base.method, random=1, limits=LIMITS)
 
 
-def part_mutant(coins: random.Random, work: Work) -> str:
-    """Change a release in parts; two audits, of which one reads a part at a time, must not contradict each other."""
-    names = [base.name for base in BASES if (work.bases / base.name / "parts").is_dir()]
-    name = coins.choice(names)
+def part_mutant(coins: random.Random, work: Work, names: Sequence[str] = ()) -> str:
+    """Change a release in parts; two audits, of which one reads a part at a time, must not contradict each other.
+
+    `names`: the bases to choose from; all that lie in parts where it is empty.
+    """
+    name = coins.choice(names or [base.name for base in BASES if (work.bases / base.name / "parts").is_dir()])
     table, original = tables()[name], next(frames()[base.table] for base in BASES if base.name == name)
     with short_parts():
         way = coins.random()
