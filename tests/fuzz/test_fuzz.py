@@ -85,11 +85,11 @@ def test_the_second_opinion_knows_sets_and_the_secrets_beside_the_first(work, ba
         assert any(fault.startswith(word) for fault in false_claims(place, tables()[base]))
 
 
-def boxes_mutant(coins, work):
+def in_parts(coins, work):
     return part_mutant(coins, work, ["boxes"])
 
 
-@pytest.mark.parametrize(("mutant", "some"), [(hierarchy_mutant, "published"), (workbook_mutant, "read"), (boxes_mutant, "holds")])
+@pytest.mark.parametrize(("mutant", "some"), [(hierarchy_mutant, "published"), (workbook_mutant, "read"), (in_parts, "holds")])
 def test_some_mutants_come_as_far_as_honest_files_do(work, mutant, some):
     prepare_parts(work.bases, ("boxes",))
     assert some in {mutant(random.Random(seed), work) for seed in range(12)}
@@ -99,7 +99,7 @@ def test_two_audits_that_contradict_each_other_are_caught(work, monkeypatch):
     prepare_parts(work.bases, ("boxes",))
     monkeypatch.setattr(part_kinds, "audit_directory", lambda *given, **more: (Audit(claims=(), problems=("no",)),))
     with pytest.raises(Wrong, match=r"memory.*True.*False"):
-        [boxes_mutant(random.Random(seed), work) for seed in range(12)]
+        [in_parts(random.Random(seed), work) for seed in range(12)]
 
 
 def test_an_audit_that_always_holds_is_caught(work, monkeypatch):
