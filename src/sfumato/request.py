@@ -9,12 +9,12 @@ from pathlib import Path
 
 from sfumato.arrays import Integers
 from sfumato.budget import Spent, book_draw
-from sfumato.ledger import Marks
 from sfumato.methods import Method, Publication, choose_method
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
+from sfumato.table.marks import Marks
 from sfumato.table.people import require_shared_texts
 from sfumato.table.table import Table
 
