@@ -376,3 +376,15 @@ def test_draws_that_told_people_by_other_columns_are_said(tmp_path):
     with pytest.warns(PeopleNotTold, match=r"other columns \(id\)"):
         made = draw(people(range(5), seed=9, **roles), tmp_path, budget=9)
     assert sum("other columns (id)" in line for line in made.spent["sentences"]) == 1
+
+
+@pytest.mark.parametrize("rules", ['[unit]\nhousehold = "home"\nmost = 1\n', '[people]\nkey = "home"\nkeep = "all"\nmost = 1\n'])
+def test_a_key_that_tells_of_one_row_alone_is_refused_where_all_rows_are_drawn(rules):
+    """Of a household with three members the identifier of one was booked, and the others were drawn of again."""
+    text = POLICY.replace('identifier = ["id"]', 'identifier = ["id", "home"]') + "key = {}\n" + rules
+    assert sf.Policy.parse(text.format('"home"')).schema.told_by == ("home",)
+    with pytest.raises(PolicyError, match=r"\[budget\] key: .*'home'.*'id' alone"):
+        sf.Policy.parse(text.format('"id"'))
+    with pytest.raises(PolicyError, match="no column 'hme'") as caught:
+        sf.Policy.parse(text.format('"home"').replace('= "home"\n', '= "hme"\n'))
+    assert "did you mean 'home'" in str(caught.value)
