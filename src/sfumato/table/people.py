@@ -74,7 +74,7 @@ class Choice:
 
     @property
     def without_secrets(self) -> Choice:
-        """The same without what follows from anybody's sensitive values: how many facts there are, and which rows differ in them."""
+        """The same without what follows from sensitive values: how many facts there are, and which rows differ in them."""
         return replace(self, facts=None, tied=self.tied if self.keep == "all" else 0)
 
     def _all(self, counted: str) -> str:
