@@ -81,7 +81,12 @@ def check_people(schema: Schema) -> None:
     for name in rule.looked_at:
         if schema.role(name) is None:
             where = "unit: household" if rule.unit is not None and name in rule.key else "people"
-            hint = f'{did_you_mean(name, known)}; a column of the table needs a role too: identifier = ["{name}"]'
+            hint = did_you_mean(name, known)
+            hint = (
+                hint
+                if hint.startswith("did you mean")
+                else f'a column of the table needs a role too: identifier = ["{name}"]; {hint}'
+            )
             raise PolicyError(f"{where}: no column {name!r} in the schema", hint=hint)
         if schema.role(name) == "sensitive":
             what = "who is one person" if name in rule.key else "which row of a person is kept"
