@@ -398,7 +398,9 @@ def test_a_booking_that_is_taken_back_while_another_one_counts_is_not_there(tmp_
     taken = next(tmp_path.glob(f"*{SUFFIX}"))
     place, name = ("sfumato.register", "read_file") if when == "listed" else ("sfumato.budget", "read_hashes")
 
-    def vanishing(path, *given, whole=getattr(importlib.import_module(place), name)):
+    whole = getattr(importlib.import_module(place), name)
+
+    def vanishing(path, *given):
         if path.name.split(".")[0] == taken.name.split(".")[0]:
             taken.unlink(missing_ok=True)
             taken.with_name(taken.name.removesuffix(SUFFIX) + HASHES).unlink(missing_ok=True)
