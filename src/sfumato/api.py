@@ -24,7 +24,7 @@ from sfumato.budget import book_draw
 from sfumato.errors import PolicyError, PublicationWarning
 from sfumato.methods import Method, Publication, choose_method, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress, listening, silent
+from sfumato.progress import LOG, Progress, listening, silent
 from sfumato.randomness import Randomness, coins_of
 from sfumato.release.base import Release
 from sfumato.release.files import read_manifest, read_release
@@ -78,6 +78,7 @@ def publication(
     drawn = book_draw(chosen, asked, bounds, lambda: people.marks, register=register, budget=_least(budget, requirement))
     with listening(progress or silent) as tell:
         made = chosen.run(people, asked, bounds=bounds, random=coins, progress=tell)
+    LOG.info("made and audited a release by %s", chosen.name)
     return made if drawn is None else replace(made, spent=drawn.to_dict())
 
 
