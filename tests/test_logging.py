@@ -39,6 +39,13 @@ def test_stages_and_the_result_are_logged_once_at_info(caplog):
     assert not any(value in text for *_, text in heard for value in ("Flu", "Gout", "Rare"))
 
 
+def test_explaining_is_heard_too(caplog):
+    caplog.set_level(logging.INFO, logger="sfumato")
+    sf.explain(PEOPLE, sf.LDiversity(2), method=sf.MultiSize(), quasi=["age"], sensitive="illness", quick=True)
+    assert caplog.messages[-1] == "done"
+    assert [text for text in caplog.messages if text.startswith("searching: ")]
+
+
 def test_a_stage_that_goes_on_is_logged_once(caplog):
     caplog.set_level(logging.INFO, logger="sfumato")
     with listening(silent) as tell:

@@ -240,7 +240,8 @@ def explain(
 
     columns = said(explain, columns)
     people, asked, own = understood(table, requirement, columns, method, publishing=False)
-    return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=progress)
+    with listening(progress or silent) as tell:
+        return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=tell)
 
 
 @by_name
@@ -299,17 +300,18 @@ def compare(
         workers=workers,
         out=None if out is None else Path(out),
     )
-    return make(
-        read,
-        asked,
-        method or own or default_method(asked, read),
-        methods=methods,
-        vary=vary,
-        translate=translate,
-        setting=setting,
-        reread=_rereading(given, read, policy),
-        progress=progress,
-    )
+    with listening(progress or silent) as tell:
+        return make(
+            read,
+            asked,
+            method or own or default_method(asked, read),
+            methods=methods,
+            vary=vary,
+            translate=translate,
+            setting=setting,
+            reread=_rereading(given, read, policy),
+            progress=tell,
+        )
 
 
 def _rereading(given: Any, table: Table, policy: Policy | None) -> Any:

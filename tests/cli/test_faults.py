@@ -200,8 +200,6 @@ def test_a_read_only_installation_without_a_home_works_and_tells_who_listens_tha
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "3\n", "")
     logged = without_a_home(installed, first="import logging; logging.basicConfig(format='%(message)s'); ")
     assert (logged.returncode, logged.stdout, logged.stderr) == (0, "3\n", NOTE)
-    said = without_a_home(installed, first="from sfumato.cli._streams import say_notes; say_notes(); ")
-    assert (said.returncode, said.stdout, said.stderr) == (0, "3\n", f"note: {NOTE}")
 
 
 def test_compiled_code_is_kept_where_it_is_asked_for(installed: Path, tmp_path: Path) -> None:
