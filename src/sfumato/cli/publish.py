@@ -239,7 +239,9 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
     from sfumato.remarks import remarks
 
     made, manifest, table = ready.made, ready.manifest, ready.table
-    drawn = made.spent
+    drawn, choice = made.spent, table.choice
+    if choice is not None and table.schema.read_by_cell:  # parameters are declared: a log must not show one person's secret
+        choice = choice.without_secrets
     return {
         "private": "figures about the original table; do not publish",
         "release": "",
@@ -251,7 +253,7 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
         "basis": manifest.basis,
         "one_row_per_person": table.schema.one_row_per_person,
         "made": [
-            *([] if table.choice is None else [table.choice.sentence]),
+            *([] if choice is None else [choice.sentence]),
             *ready.how,
             *([] if drawn is None else [drawn_so_far(drawn, policy.budget), *drawn["sentences"]]),
         ],
