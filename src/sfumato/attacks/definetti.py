@@ -41,7 +41,7 @@ def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn:
         np.add.at(joint, (begin + people.codes[:, j], value), 1.0)
     tally = np.zeros(int(people.offset[-1]))
     walk = swaps.SwapWalk(sweeps, burn, word)
-    swaps.learn_by_swaps(people.codes, first, people.laid_out, held, joint, correction, walk, tally)
+    swaps.learn_by_swaps(people.codes, first, people.laid_out, swaps.Placement(held, joint), correction, walk, tally)
     return tally / (sweeps - burn)
 
 
