@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds, SetBound
 from sfumato.privacy.combinations import as_combinations
@@ -99,7 +99,7 @@ def outcomes(columns, world, bounds, rows, keys):
     codes = np.array([present.index(pair) for pair in world])
 
     def made(coins):
-        return tuple(matched_groups(columns, codes, bounds, random=coins, floor=1).group.tolist())
+        return tuple(matched_groups(columns, codes, bounds, MatchOptions(floor=1), random=coins).group.tolist())
 
     sizes = []
     noted = Noted(rows, (), keys)

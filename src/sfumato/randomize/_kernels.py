@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class GroupCounts(NamedTuple):
 
     start: Integers
     value: Integers
-    count: Integers
+    count: Any
 
 
 @njit(cache=True)

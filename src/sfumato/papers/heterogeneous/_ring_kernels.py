@@ -163,7 +163,8 @@ def mend_rings(rings: tuple[Any, Any], l: int, value: Any, rank: Any, quasi: Any
     """Exchange people inside each ring, as long as that lowers the cost of its windows and keeps them diverse.
 
     Ring r of (order, start) is `order[start[r]:start[r + 1]]`. In each pass everybody is tried against `tries` places beside
-    somebody alike, in a small ring against all; `words` has one word for each ring to draw from, so that the number of processors changes nothing.
+    somebody alike, in a small ring against all; `words` has one word for each ring to draw from, so that the number of
+    processors changes nothing.
     """
     order, start = rings
     for r in prange(len(start) - 1):
