@@ -16,8 +16,7 @@ from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.soft import SoftTests, leading
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, as_combinations
 from sfumato.randomness import SeededRandomness
 from tests.groups._soft_twin import ONE, Case, made, outcomes
 from tests.makers import people

@@ -16,8 +16,7 @@ import pytest
 
 from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds, SetBound
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, SetBound, as_combinations
 from tests.makers import people
 from tests.methods.test_near_proof import Coins, orders, small_tables, worlds
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.cover import combinations
+from sfumato.groups.fragments.cover import PresenceRule, combinations
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import ViewRows
 from sfumato.papers.overlapping._bucket_kernels import pick
@@ -53,10 +53,7 @@ def test_figure_2_is_what_boxes_make_when_gender_comes_first(figure_1):
         figure_1.quasi,
         figure_1.sensitive.codes,
         _bounds(figure_1, alpha, beta),
-        alpha,
-        tight=True,
-        floor=4,
-        weights={"gender": 10},
+        PresenceRule(alpha, tight=True, floor=4, weights={"gender": 10}),
     )
     first = found.group[0]
     assert (found.group == np.array([first] * 4 + [1 - first] * 4)).all()
