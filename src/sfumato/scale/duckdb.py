@@ -94,12 +94,6 @@ class DuckEngine(Engine):
         # Not from DuckDB, which gives the second of two another name.
         return distinct_names(column_names(self.source), "the source")
 
-    def scratch(self, name: str) -> Path:
-        """Return a new private directory for work."""
-        place = self.place / name
-        place.mkdir(mode=0o700)
-        return place
-
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         self._open(schema)

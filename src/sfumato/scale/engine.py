@@ -50,7 +50,9 @@ def bytes_of(text: str) -> int:
 
 
 class Engine(Protocol):
-    """A source that somebody else holds."""
+    """A source that somebody else holds, and a private directory for work."""
+
+    place: Path
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
@@ -84,3 +86,6 @@ class Engine(Protocol):
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work."""
+        place = self.place / name
+        place.mkdir(mode=0o700)
+        return place

@@ -120,12 +120,6 @@ class SparkEngine(Engine):
         """Return the names of the source's columns."""
         return distinct_names(self.source.columns, "the source")
 
-    def scratch(self, name: str) -> Path:
-        """Return a new private directory for work on the driver."""
-        place = self.place / name
-        place.mkdir(mode=0o700)
-        return place
-
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         schema.check_columns(self.names(), "the source")
