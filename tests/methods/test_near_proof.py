@@ -280,8 +280,8 @@ def test_columns_that_tie_are_cut_in_the_same_order_whoever_has_which_value():
         for world in (values, np.where(values == "a", "b", "a")):
             table = Table.from_frame(pa.table({**quasi, "value": world}), Schema(quasi=["x", "y"], sensitive=["value"]))
             bounds = LDiversity(2).bounds(table.sensitive.histogram())
-            coins = SeededRandomness(seed)
-            made.append(matched_groups(table.quasi, table.sensitive.codes, bounds, MatchOptions(block=40), random=coins))
+            codes, draws = table.sensitive.codes, SeededRandomness(seed)
+            made.append(matched_groups(table.quasi, codes, bounds, MatchOptions(block=40), random=draws))
         assert (made[0].group == made[1].group).all()
 
 

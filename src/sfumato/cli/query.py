@@ -87,7 +87,7 @@ def query(
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
     how: dict[str, Any] = {"estimator": estimator.value if estimator else None, "confidence": confidence}
     other = _Other(quality, crosstab, against)
-    if any(other):
+    if other != (False, None, None):
         other.require_alone(sql, file)
         with limited(workers):
             other.answer(load_remembering(release), sql, how, as_json=as_json)
@@ -138,7 +138,7 @@ class _Other(NamedTuple):
         """Raise an error where two of them are asked for, or questions that they do not answer."""
         from sfumato.errors import QueryError
 
-        given = [f"--{name}" for name, used in zip(self._fields, self, strict=True) if used]
+        given = [f"--{name}" for name, used in self._asdict().items() if used not in (False, None)]
         if len(given) > 1:
             raise QueryError(f"{' and '.join(given)} do not go together", hint="give one of them")
         if file is not None or (sql is not None and self.quality):
