@@ -23,7 +23,7 @@ from sfumato.auditor import Audit, audit_release, audit_stored
 from sfumato.errors import PolicyError, PublicationWarning
 from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress, listening, silent
+from sfumato.progress import LOG, Progress, listening, silent
 from sfumato.randomness import Randomness, coins_of
 from sfumato.release.base import Release
 from sfumato.release.files import read_manifest, read_release
@@ -71,7 +71,9 @@ def publication(
     if chosen is not None:
         require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
     with listening(progress or silent) as tell:
-        return PublicationRequest(asked, chosen, coins, tell, register, _least(budget, requirement)).made(people)
+        made = PublicationRequest(asked, chosen, coins, tell, register, _least(budget, requirement)).made(people)
+    LOG.info("made and audited a release by %s", made.method.name)
+    return made
 
 
 @overload
@@ -232,7 +234,8 @@ def explain(
 
     columns = said(explain, columns)
     people, asked, own = understood(table, requirement, columns, method, publishing=False)
-    return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=progress)
+    with listening(progress or silent) as tell:
+        return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=tell)
 
 
 @by_name
@@ -295,7 +298,8 @@ def compare(
         out=None if out is None else Path(out),
     )
     chosen = method or own or default_method(asked, read)
-    return make(read, asked, chosen, setting, reread=_rereading(given, read, policy), progress=progress)
+    with listening(progress or silent) as tell:
+        return make(read, asked, chosen, setting, reread=_rereading(given, read, policy), progress=tell)
 
 
 def _rereading(given: Any, table: Table, policy: Policy | None) -> Any:
