@@ -77,7 +77,6 @@ MAY_IMPORT = {
     "scale": {
         "arrays",
         "auditor",
-        "budget",
         "errors",
         "form",
         "groups",
@@ -87,6 +86,7 @@ MAY_IMPORT = {
         "randomness",
         "randomize",
         "release",
+        "request",
         "table",
     },
 }

@@ -82,9 +82,10 @@ def publish(
     with limited(workers):
         if large and data:
             from sfumato.cli.large import by_engine
+            from sfumato.scale.engine import ResourceLimits
 
-            limits = {"engine": engine_of(engine), "memory": memory, "workers": workers}
-            document, audit = by_engine(data, policy, out, seed=seed, receipts=receipts, **limits)
+            limits = ResourceLimits.of(memory, workers)
+            document, audit = by_engine(data, policy, out, engine=engine_of(engine), limits=limits, seed=seed, receipts=receipts)
         else:
             source = table_source(data[0] if data else None, database, sql)
             document, audit = from_memory(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
