@@ -1,4 +1,4 @@
-"""What is installed beside sfumato: methods and models of other packages, found by their entry points."""
+"""What is installed beside sfumato: methods, models and estimators of other packages, found by their entry points."""
 
 from __future__ import annotations
 
@@ -55,6 +55,11 @@ def package_of(kind: type) -> str | None:
             if entry.value == f"{owner.__module__}:{owner.__qualname__}":
                 return _package(entry)
     return package
+
+
+def package_behind(group: str, name: str) -> str:
+    """Return the package, with its version, whose entry point has a name."""
+    return _package(installed(group)[name])
 
 
 def _package(entry: EntryPoint) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class EstimatorChoice(StrEnum):
-    """How the count is estimated."""
-
-    paper = "paper"
-    likelihood = "likelihood"
-
-
 @verb
 def query(
     release: ReleaseDirectory,
@@ -53,7 +45,8 @@ def query(
         Path | None, typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.")
     ] = None,
     estimator: Annotated[
-        EstimatorChoice | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")
+        str | None,
+        typer.Option(help="How to estimate: paper, likelihood or an installed one; the better of the first two otherwise."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
     duckdb: Annotated[
@@ -86,8 +79,7 @@ def query(
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
     if quality or crosstab is not None or against is not None:
-        chosen = estimator.value if estimator else None
-        _other(release, sql, file, chosen, confidence, against, crosstab, workers, as_json=as_json, quality=quality)
+        _other(release, sql, file, estimator, confidence, against, crosstab, workers, as_json=as_json, quality=quality)
         return
     open_prompt = sql is None and file is None and on_terminal() and not as_json
     many = None if open_prompt or (sql is not None and sql != "-") else read_questions(file)
@@ -95,7 +87,7 @@ def query(
         loaded = load_remembering(release)
 
         def count(question: str) -> Answer:
-            return loaded.count(question, estimator=estimator.value if estimator else None, confidence=confidence)
+            return loaded.count(question, estimator=estimator, confidence=confidence)
 
         if open_prompt:
             from sfumato.cli._prompt import Completer, talk

@@ -13,7 +13,8 @@ from sfumato import notebook
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
-Estimator = Literal["paper", "likelihood"]
+Estimator = Literal["paper", "likelihood"] | str
+"""`paper`, `likelihood`, or the name of one that is installed (`sfumato.query.models.installed`)."""
 
 SHOWN = 20
 """Cells of a grouped answer that its text shows."""

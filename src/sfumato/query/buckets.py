@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Floats
+from sfumato.errors import QueryError
 from sfumato.query.answer import Estimator
 from sfumato.query.engine import Cell, CountEstimate, GroupColumns, add_up, fits, fitted
 from sfumato.query.group_by import occurring_cells
@@ -42,6 +43,7 @@ from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.average import Average
 from sfumato.query.models.inside import Inside
+from sfumato.query.models.installed import fitted_by
 from sfumato.query.models.likelihood import MAX_VALUES, Association
 from sfumato.query.models.protocol import Adding, Moments
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
@@ -169,7 +171,7 @@ class BucketsEngine:
         if asked.variance == 0.0:
             return Moments(asked.value, 0.0)
         if estimator != "paper":
-            return self.model.add(asked)
+            return self._adding(estimator).add(asked)
         least, most = self.sum_limits(asked) if self.few and not value_only else UNKNOWN
         return Moments(asked.value, asked.variance, BIASED, least=least, most=most)
 
@@ -186,14 +188,24 @@ class BucketsEngine:
         """Return the estimated number of people in disjoint pieces of a question."""
         if estimator == "paper":
             return self.as_papers(pieces)
-        return add_up([self._guess(self.asked(piece)) for piece in pieces], self.index.people)
+        return add_up([self._guess(self.asked(piece), estimator) for piece in pieces], self.index.people)
 
-    def _guess(self, asked: Asked) -> CountEstimate:
+    def _guess(self, asked: Asked, estimator: Estimator) -> CountEstimate:
         """Return what the model says, or what the tables alone leave no doubt of."""
         known = asked.uniform
-        found = Moments(known.value, known.variance) if known.certain else self.model.estimate(asked)
-        error = math.sqrt(found.variance)
-        return CountEstimate(float(found.value), error, float(known.least), float(known.most), found.note, loose=found.loose)
+        model = self.model if estimator == "likelihood" or known.certain else fitted_by(estimator, self)
+        moments = Moments(known.value, known.variance) if known.certain else model.estimate(asked)
+        least, most, error = float(known.least), float(known.most), math.sqrt(moments.variance)
+        return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose)
+
+    def _adding(self, estimator: Estimator) -> Adding[Asked, AskedSum]:
+        """Return the model that an estimator asks for sums over people."""
+        if estimator == "likelihood":
+            return self.model
+        model: Any = fitted_by(estimator, self)
+        if not hasattr(model, "add"):
+            raise QueryError(f"the estimator {estimator!r} answers counts only", hint="use estimator='paper' or 'likelihood'")
+        return model  # type: ignore[no-any-return]
 
     def as_papers(self, pieces: Pieces) -> CountEstimate:
         """Return the papers' estimate, of too few groups with what is certain in place of an interval."""

@@ -19,6 +19,7 @@ from sfumato.query.figures import BEYOND, MIDDLES, WITHIN, Asking, Figure, Narro
 from sfumato.query.group_by import find_columns, narrow
 from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
+from sfumato.query.models.installed import vouched
 from sfumato.table.frames import Native
 
 OPEN = "no interval: it reaches into a bin without an end"
@@ -190,6 +191,7 @@ class Teller:
         raise QueryError(f"the quantile of {name!r} lies in a bin without an end", hint="ask for another part")
 
     def _made(self, value: float, error: float, low: float | None, high: float | None, note: str) -> Estimate:
+        note = "; ".join(filter(None, [note, vouched(self.estimator) if low is not None and error > 0 else ""]))
         return Estimate(value, error, low, high, self.confidence, self.estimator, note, native=self.native, measure=self.name)
 
 

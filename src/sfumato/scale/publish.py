@@ -12,7 +12,6 @@ from typing import Any
 from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.budget import book_draw
-from sfumato.errors import ClaimBroken
 from sfumato.methods import Method, choose_method
 from sfumato.methods.base import MAKING, PEOPLE, Task
 from sfumato.privacy.bounds import Bounds
@@ -98,8 +97,7 @@ def prepare(
     tell("auditing", 0.85)
     place, coded_people = engine.scratch("audit"), engine.coded(outline)
     audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, in_parts=written.in_parts)
-    if audit.holds is not True:
-        raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+    audit.require_holds()
     tell("done", 1.0)
     sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
     said = None if drawn is None else drawn.to_dict()
