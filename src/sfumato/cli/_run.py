@@ -62,7 +62,7 @@ def _described(error: BaseException) -> tuple[str, int]:
 
         lines = [visible(error.message)]
         if problems := getattr(error, "problems", ()):
-            lines = [visible(error.message.splitlines()[0]), *(_numbered(*one) for one in enumerate(problems, 1))]
+            lines = [visible(error.message.splitlines()[0]), *(_numbered(*problem) for problem in enumerate(problems, 1))]
         if error.hint is not None:
             lines.append(f"hint: {visible(hint_in_toml(error.hint) or '')}")
         return "error: " + "\n".join(lines), error.exit_code

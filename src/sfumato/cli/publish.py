@@ -260,7 +260,7 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
         "audit": made.audit.to_dict(),
         **({} if table.bundles is None else {"facts": table.bundles.facts}),
         "baseline": None if made.audit.exposure is None else table.prior_exposure(made.audit.exposed),
-        "earlier": [found.to_dict() for found in earlier],
+        "earlier": [release.to_dict() for release in earlier],
         "warnings": [
             *policy.warnings,
             *warnings_of(earlier),
@@ -288,8 +288,8 @@ def made_of(manifest: Manifest, sizes: Integers, figures: Mapping[str, Any]) -> 
         # Nothing of how the coins fell, so that nobody draws again for it: retention and parts are those of the plan.
         parts = counted(len(figures["parts"]), "part", "parts")
         return f"Values are kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
-    one, more = manifest.shown_as.group, manifest.shown_as.groups
-    groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
+    group, more = manifest.shown_as.group, manifest.shown_as.groups
+    groups = f"{counted(len(sizes), group, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
     parameters = manifest.parameters
     if "matches" in parameters and "weaker_claim" in parameters:
         people = counted(int(parameters["matches"]), "person", "people")
@@ -297,11 +297,11 @@ def made_of(manifest: Manifest, sizes: Integers, figures: Mapping[str, Any]) -> 
     if "weaker_claim" in parameters:
         return f"Groups as published, scattered over quasi space: {groups}; no claim is made about what a reader believes."
     if len(sizes) == 1:
-        return f"Everybody is in one {one} of {counted(int(sizes[0]), 'person', 'people')}: it tells how frequent values are."
+        return f"Everybody is in one {group} of {counted(int(sizes[0]), 'person', 'people')}: it tells how frequent values are."
     floor = figures.get("share_in_boxes_at_the_floor", 0.0) if manifest.rests_on.values_decide else 0.0
     stopped = f"; {percent(floor, 1)} of people are in boxes smaller than twice the floor" if floor else ""
     few = " That tells hardly more than how frequent values are." if len(sizes) < FEW else ""
-    return f"{manifest.rests_on.grouped.format(one)}: {groups}{stopped}.{few}"
+    return f"{manifest.rests_on.grouped.format(group)}: {groups}{stopped}.{few}"
 
 
 def drawn_so_far(drawn: Mapping[str, Any], budget: Fraction | None) -> str:

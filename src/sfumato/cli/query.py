@@ -152,8 +152,8 @@ def _other(
                     raise QueryError(
                         "--against needs a question to compare with", hint='query release/ "age < 40" --against "age >= 40"'
                     )
-                found = loaded.compare(sql, against, estimator=estimator, confidence=confidence)
-                print_json(comparison_json(found)) if as_json else show_comparison(found)
+                comparison = loaded.compare(sql, against, estimator=estimator, confidence=confidence)
+                print_json(comparison_json(comparison)) if as_json else show_comparison(comparison)
 
 
 def two_columns(text: str) -> tuple[str, str]:
@@ -181,8 +181,8 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
         loaded = load_remembering(directory)
         with writing(target):
             without = write_database(loaded, target)
-    for one in warned:
-        warn(str(one.message))
+    for warning in warned:
+        warn(str(warning.message))
     if without:
         warn(f"{without}: the database has the published tables only")
         return
