@@ -60,9 +60,9 @@ CERTAIN = f"what is certain, no interval: fewer than {FEWEST_BOXES} groups tell 
 _MOST_SHARES = 50_000_000  # shares of groups that a test of association looks at
 
 
-def as_uniform(found: Uniform) -> CountEstimate:
+def as_uniform(uniform: Uniform) -> CountEstimate:
     """Return the papers' estimate as a guess."""
-    return CountEstimate(float(found.value), math.sqrt(found.variance), float(found.least), float(found.most), BIASED)
+    return CountEstimate(float(uniform.value), math.sqrt(uniform.variance), float(uniform.least), float(uniform.most), BIASED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class RowQuestion:
     @classmethod
     def of(cls, engine: Any, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return a question to an engine of buckets made ready."""
-        guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
+        guess, add = (partial(ask, estimator=estimator) for ask in (engine.guess, engine.add))
         return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
 
     def cells(self, columns: GroupColumns, pieces: Pieces) -> list[Cell]:
@@ -211,9 +211,9 @@ class BucketsEngine:
         """Return the papers' estimate, of too few groups with what is certain in place of an interval."""
         return self.limited(self._placed(pieces))
 
-    def limited(self, found: CountEstimate) -> CountEstimate:
+    def limited(self, estimate: CountEstimate) -> CountEstimate:
         """Return a guess with what is certain, where groups are too few."""
-        return replace(found, no_interval=CERTAIN, limits=True) if self.few else found
+        return replace(estimate, no_interval=CERTAIN, limits=True) if self.few else estimate
 
     def _placed(self, pieces: Pieces) -> CountEstimate:
         """Return the papers' estimate, with the exact variance of a random placement.

@@ -67,8 +67,8 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
 def count_held(release: Any, asked: Query, estimator: Estimator | None, confidence: float) -> Answer:
     """Return the same where people may have several values of a secret: a condition on one is that somebody has a value of it."""
 
-    def ask(engine: CountEngine, one: Query) -> Answer:
-        return _answered(engine, release, one, estimator, confidence)
+    def ask(engine: CountEngine, query: Query) -> Answer:
+        return _answered(engine, release, query, estimator, confidence)
 
     return answer_held(release, asked, ask, having(release))
 
@@ -123,7 +123,7 @@ def words_of(release: Release) -> Vocabulary:
         return engine_of(release).vocabulary
     quasi = having(release).engine(())[0].vocabulary.quasi
     parts = [Vocabulary.of((), part.domain, declared_in(part.manifest.schema)) for part in cast("Any", release).each]
-    every = tuple(one.parts[0] for one in parts), tuple(one.part_codes[0] for one in parts)
+    every = tuple(words.parts[0] for words in parts), tuple(words.part_codes[0] for words in parts)
     return Vocabulary(quasi, *every, declared_in(release.manifest.schema))
 
 

@@ -106,15 +106,15 @@ class DuckEngine:
         """Return the table without its rows."""
         self._open(schema)
         rows = Rows(schema)
-        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        choice, keys = None, cast("tuple[PersonKey, ...]", ())
         if schema.people_rule.key:
             every = list(dict.fromkeys([*rows.used, *rows.beside]))
             choice = choose(self.duck, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
         if rows.in_doubt:
             looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
-            found = suspects(self.duck, looked, tuple(schema.people_rule.key))
+            keys = suspects(self.duck, looked, tuple(schema.people_rule.key))
         self._whole = self.duck.source
-        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
+        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=keys)
         return self._outline
 
     def gathered(self, schema: Schema) -> Table:
@@ -135,8 +135,8 @@ class DuckEngine:
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
-        found = self._hashed()
-        return found.table, found.marks.fingerprint
+        marked = self._hashed()
+        return marked.table, marked.marks.fingerprint
 
     def marks(self) -> Marks:
         """Return what tells these people in a later table."""
@@ -168,9 +168,9 @@ class DuckEngine:
         files = listed_files(self.source)
         if files is not None:
             schema.check_columns(self.names(), files[0].name)
-            found, text = parquet_files(files, used, self.options, self.place / "text")
+            parquet, text = parquet_files(files, used, self.options, self.place / "text")
             self.reading = Reading(decimal=self.options.decimal, guessed=text)
-            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(found)}")
+            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(parquet)}")
             return
         schema.check_columns(self.names(), "the source")
         self.duck.source = _register(self.duck, self.source, self.place, schema.sensitive if schema.closed else ())

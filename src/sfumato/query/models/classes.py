@@ -177,10 +177,10 @@ class _Entries:
 
     def shares(self, people: Floats) -> Floats:
         """Return the numbers of every column's values divided by their sum, class by class."""
-        found = np.empty_like(people)
+        shares = np.empty_like(people)
         for part in self.parts:
-            found[part] = people[part] / people[part].sum(axis=0)
-        return found
+            shares[part] = people[part] / people[part].sum(axis=0)
+        return shares
 
 
 def _evenly(column: SetColumn, sizes: Integers) -> Floats:

@@ -181,10 +181,10 @@ class RecordModel:
     def person_chances(self) -> Array:
         """Return [people × values], float32: each person's chances, given what is shown of her."""
         slots, person = self.rates.slots, np.arange(len(self.cell))
-        found: Array = self.chances[self.cell] * self.spread.astype(np.float32)[slots.part[self.slot]]
+        chances: Array = self.chances[self.cell] * self.spread.astype(np.float32)[slots.part[self.slot]]
         shown = slots.value[self.slot]
-        found[person, shown] += (self.kept[self.slot] * self.chances[self.cell, shown]).astype(np.float32)
-        return found
+        chances[person, shown] += (self.kept[self.slot] * self.chances[self.cell, shown]).astype(np.float32)
+        return chances
 
     def draw_values(self, random: Randomness) -> Small:
         """Return one value for each person: a proper draw.
@@ -369,13 +369,13 @@ def _learn_weights(seen: _Seen, directions: Directions, totals: Floats, which: I
             for part in 0.25 ** np.arange(_TRIES):
                 move = part * step
                 move[0] = np.clip(np.log(goal / np.maximum(expected, _FEW)), -_LEAP, _LEAP) - (lean * move).sum(axis=0)
-                likely, found, gradient = seen.score(weights + move)
+                likely, fitted, gradient = seen.score(weights + move)
                 aim = likely - _penalty(weights + move, tau2)
                 if aim > before - 1e-6 * abs(before):
                     break
             changed = gradient - lean * gradient[0]
             search.learn(move, pull - changed)
-            weights, expected, pull = weights + move, found, changed
+            weights, expected, pull = weights + move, fitted, changed
             if abs(aim - before) < _GAIN:
                 break
     return weights, tau2
@@ -404,17 +404,17 @@ class _QuasiNewton:
 
     def step(self, pull: Floats) -> Floats:
         """Return the step to where the gradient should be zero, no weight moving more than `_LEAP`."""
-        found = pull.copy()
-        found[0] = 0.0
+        direction = pull.copy()
+        direction[0] = 0.0
         shares = []
         for step, slope, inverse in reversed(self.pairs):
-            shares.append(inverse * float((step * found).sum()))
-            found -= shares[-1] * slope
-        found = self.curvature.solve(found) * self._scale()
+            shares.append(inverse * float((step * direction).sum()))
+            direction -= shares[-1] * slope
+        direction = self.curvature.solve(direction) * self._scale()
         for (step, slope, inverse), share in zip(self.pairs, reversed(shares), strict=True):
-            found += step * (share - inverse * float((slope * found).sum()))
-        found[0] = 0.0
-        return found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
+            direction += step * (share - inverse * float((slope * direction).sum()))
+        direction[0] = 0.0
+        return direction * min(1.0, _LEAP / max(float(np.abs(direction).max()), _FEW))
 
     def _scale(self) -> float:
         if not self.pairs:
