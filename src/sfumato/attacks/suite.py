@@ -112,8 +112,8 @@ def attack(
     if outsiders is not None:
         require_outsiders(release, outsiders)
     about = " / ".join(table.sensitive.domain.names)
-    told = tuple(found for one in others if (found := _about(one, about)) is not None)
-    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, told, persons), coins)
+    held = tuple(own for other in others if (own := _about(other, about)) is not None)
+    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, held, persons), coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
         tell(one.name, number / len(chosen))

@@ -119,7 +119,7 @@ def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
             "statistic": test.statistic,
             "mean": test.mean,
             "p": test.p,
-            "told": test.told,
+            "retained": test.retained,
             "note": test.note,
         },
     }

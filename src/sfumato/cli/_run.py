@@ -43,8 +43,8 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
                 message, code = interruption()
                 STATE.reported = True
             elif STATE.written:
-                told = f"{visible(STATE.written)} was written; telling about it failed ({type(error).__name__})"
-                message, code = f"warning: {told}", 0
+                written = f"{visible(STATE.written)} was written; telling about it failed ({type(error).__name__})"
+                message, code = f"warning: {written}", 0
             else:
                 message, code = _described(error)
             typer.echo(message, err=True)

@@ -135,14 +135,14 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
         bounds = {label: float(limit) for label, limit in limits.value_limits.items()}
         inferences[name] = differential_inference(part, bounds, draws=draws)
     if as_json:
-        plain = {name: told.to_dict() for name, told in inferences.items()}
+        plain = {name: inference.to_dict() for name, inference in inferences.items()}
         print_json(plain if people.schema.protects_each else next(iter(plain.values())))
         return
     console().print(f"Two counts with Laplace noise of scale 1/ε about {counted(people.rows)}, and their ratio. Private.")
-    for name, told in inferences.items():
+    for name, inference in inferences.items():
         if people.schema.protects_each:
             console().print(f"[bold]{shown(name)}[/bold]")
-        _show_differential(told)
+        _show_differential(inference)
 
 
 def _show_differential(inference: DifferentialInference) -> None:

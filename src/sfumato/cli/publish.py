@@ -29,7 +29,7 @@ from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import writing
 from sfumato.cli._workers import limited
-from sfumato.errors import OneBox, PeopleNotTold
+from sfumato.errors import OneBox, PeopleNotIdentified
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -161,7 +161,7 @@ def from_memory(
         table = chosen.read_table(data, random=seed)
         home = open_register() if receipts is None else receipts
         warnings.simplefilter("ignore", OneBox)  # `made_of` says it
-        warnings.simplefilter("ignore", PeopleNotTold)  # so does what is said of the draw
+        warnings.simplefilter("ignore", PeopleNotIdentified)  # so does what is said of the draw
         made = publication(
             table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
         )
@@ -308,7 +308,7 @@ def drawn_so_far(drawn: Mapping[str, Any], budget: Fraction | None) -> str:
     """Return what the draws of whoever is in most come to, and what is left of a budget."""
     limit = "" if budget is None else f" of a budget of {float(budget):g}"
     free = f", and {counted(len(drawn['unlimited']), 'release that nothing bounds', 'releases that nothing bounds')}"
-    whom = f" at most, for {counted(drawn['people'])} of them" if drawn["told"] else ""
+    whom = f" at most, for {counted(drawn['people'])} of them" if drawn["identified"] else ""
     said = f"Drawn about these people so far: {counted(drawn['draws'], 'draw', 'draws')}, ε = {drawn['epsilon']:.4g}{limit}{whom}"
     return f"{said}{free if drawn['unlimited'] else ''}."
 

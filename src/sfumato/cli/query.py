@@ -134,7 +134,7 @@ def _other(
 
     given = [name for name, used in (("--quality", quality), ("--crosstab", crosstab), ("--against", against)) if used]
     if len(given) > 1:
-        raise QueryError(f"{' and '.join(given)} do not go together", hint="give one of them")
+        raise QueryError(f"{' and '.join(given)} cannot be combined", hint="give one of them")
     if file is not None or (sql is not None and quality):
         raise QueryError(f"{given[0]} answers no list of questions", hint="leave the question or --file out")
     with limited(workers):

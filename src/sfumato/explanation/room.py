@@ -1,4 +1,4 @@
-"""Whether a table leaves room to put near people together, why not, and what would leave room."""
+"""Whether a table leaves room to group near people, why not, and what would leave room."""
 
 from __future__ import annotations
 

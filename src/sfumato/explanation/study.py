@@ -43,7 +43,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class MeasuredGrouping:
-    """A way to put people together: its median relative errors, one a workload, and its exposure; or why it cannot be used.
+    """A way to group people: its median relative errors, one a workload, and its exposure; or why it cannot be used.
 
     `name` is blind, safe or tight, or a method of another kind. `note` says why there are no figures, or what is special.
     `against` is nobody for a method that claims less than a bound against a reader.
@@ -188,7 +188,7 @@ def _median(answers: Floats, truth: Floats) -> float:
 
 
 def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tuple[str, Against, Method, bool]]:
-    """Give name, adversary and method of every way to put people together, and whether it is the policy's own."""
+    """Give name, adversary and method of every way to group people, and whether it is the policy's own."""
     if requirement.presence is not None:
         yield method.name, requirement.against, method, True  # other forms do not hide who is in the table
         return

@@ -192,11 +192,11 @@ class Method(ABC):
 
     def sets_refused(self, against: Against) -> str:
         """Return why the method cannot keep bounds on sets of values against an adversary; empty where it can."""
-        return "only single values are held apart when it puts people together"
+        return "it keeps bounds on single values only"
 
     def each_refused(self, against: Against) -> str:
         """Return why the method cannot protect each of several sensitive columns by itself; empty where it can."""
-        return "it puts people together by one value of each"
+        return "it takes several sensitive columns as one"
 
     def bundles_refused(self, against: Against) -> str:
         """Return why the method cannot publish people who may have several values of a secret; empty where it can."""

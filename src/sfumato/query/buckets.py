@@ -45,7 +45,7 @@ from sfumato.query.models.average import Average
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.installed import fitted_by
 from sfumato.query.models.likelihood import MAX_VALUES, Association
-from sfumato.query.models.protocol import Adding, Moments
+from sfumato.query.models.protocol import Adding, Estimating, Moments
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS, ModelError, Trend
 from sfumato.query.rows import Asked, BucketIndex, RowIndex, Uniform
@@ -53,7 +53,7 @@ from sfumato.query.sums import AskedSum, Term, limits_of
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
-BIASED = "no interval: this estimator leans toward independence by more than its standard error"
+BIASED = "no interval: this estimator is biased toward independence by more than its standard error"
 UNKNOWN = (-math.inf, math.inf)
 CERTAIN = f"what is certain, no interval: fewer than {FEWEST_BOXES} groups tell too little about their inside"
 
@@ -193,16 +193,17 @@ class BucketsEngine:
     def _guess(self, asked: Asked, estimator: Estimator) -> CountEstimate:
         """Return what the model says, or what the tables alone leave no doubt of."""
         known = asked.uniform
-        model = self.model if estimator == "likelihood" or known.certain else fitted_by(estimator, self)
-        moments = Moments(known.value, known.variance) if known.certain else model.estimate(asked)
+        moments = Moments(known.value, known.variance) if known.certain else self._asks(estimator).estimate(asked)
         least, most, error = float(known.least), float(known.most), math.sqrt(moments.variance)
         return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose)
 
+    def _asks(self, estimator: Estimator) -> Estimating[Asked]:
+        """Return the model that an estimator asks."""
+        return self.model if estimator == "likelihood" else fitted_by(estimator, self)
+
     def _adding(self, estimator: Estimator) -> Adding[Asked, AskedSum]:
-        """Return the model that an estimator asks for sums over people."""
-        if estimator == "likelihood":
-            return self.model
-        model: Any = fitted_by(estimator, self)
+        """Return the same for sums over people, which an installed estimator may not answer."""
+        model: Any = self._asks(estimator)
         if not hasattr(model, "add"):
             raise QueryError(f"the estimator {estimator!r} answers counts only", hint="use estimator='paper' or 'likelihood'")
         return model  # type: ignore[no-any-return]

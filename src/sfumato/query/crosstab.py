@@ -234,7 +234,7 @@ def _test_of_each(release: Any, asked: Query, name: str, *, secret: str) -> Asso
     clearest = min(tested, key=lambda test: (test.p, -test.statistic / max(test.mean, 1e-12)))
     assert clearest.p is not None
     note = f"the clearest of {len(tested)} values"
-    return replace(clearest, p=min(1.0, len(tested) * clearest.p), note=note, told=min(test.told for test in tested))
+    return replace(clearest, p=min(1.0, len(tested) * clearest.p), note=note, retained=min(test.retained for test in tested))
 
 
 def between_groups(release: Release, a: str, b: str) -> AssociationTest | None:
@@ -261,4 +261,4 @@ def _by_cells(values: Any, expected: Any, counts: list[tuple[Estimate, ...]]) ->
     if telling.mean() < _TELLING:
         notes = dict.fromkeys(estimate.note for row in counts for estimate in row if estimate.low is None)
         return AssociationTest(statistic, mean, None, next(iter(notes), ""))
-    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)), LOOSE, told=0.0)
+    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)), LOOSE, retained=0.0)

@@ -19,7 +19,7 @@ exact: given them, a quasi column is dealt to people at random.
 (Haldane, Biometrika 31, 1940): that of χ² is too small where cells have few people. Records randomized by coins that look at
 nothing but the sensitive value are tested so as they are shown: what is independent before such coins is so afterwards.
 
-A link that is there only inside groups shows in neither. `told` is how much of the table's own X² a release has on average
+A link that is there only inside groups shows in neither. `retained` is how much of the table's own X² a release has on average
 under independence: where that is little, and nothing was found, the release cannot decide.
 """
 
@@ -75,7 +75,7 @@ class AssociationTest:
     mean: float
     p: float | None
     note: str = ""
-    told: float = 1.0
+    retained: float = 1.0
     """How much of the table's own X² the release has on average under independence: 1 where nothing is hidden."""
 
     @property
@@ -83,7 +83,7 @@ class AssociationTest:
         """What follows: `associated`, `no association seen`, or that the release `cannot decide`; "" where there is no test."""
         if self.p is None:
             return ""
-        return "associated" if self.p < 0.05 else "no association seen" if self.told >= ENOUGH else "cannot decide"
+        return "associated" if self.p < 0.05 else "no association seen" if self.retained >= ENOUGH else "cannot decide"
 
     def __str__(self) -> str:
         if self.p is None:
@@ -91,7 +91,7 @@ class AssociationTest:
         statistic = f"X² = {self.statistic:,.1f} where independence gives {self.mean:,.1f} on average"
         p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
         if self.verdict == "cannot decide":
-            part = f"it shows {100 * self.told:.2g} % of what the table would" if not self.note else self.note
+            part = f"it shows {100 * self.retained:.2g} % of what the table would" if not self.note else self.note
             return f"this release cannot decide whether they are associated: {part} ({statistic}, p = {self.p:.2g})"
         return f"{self.verdict}: {statistic} ({p})"
 
@@ -165,14 +165,14 @@ def _too_few(shape: tuple[int, ...]) -> AssociationTest | None:
     return AssociationTest(0.0, 0.0, None, "one of the columns has one value only") if few else None
 
 
-def _judged(statistic: float, mean: float, variance: float, told: float) -> AssociationTest:
+def _judged(statistic: float, mean: float, variance: float, retained: float) -> AssociationTest:
     """Return the test for a statistic of these moments under independence."""
     from scipy.special import chdtrc
 
     if mean <= 0 or variance <= 0:
         return AssociationTest(statistic, 0.0, None, "all groups have the same shares of both columns")
     scale = variance / (2 * mean)
-    return AssociationTest(statistic, mean, float(chdtrc(mean / scale, statistic / scale)), told=told)
+    return AssociationTest(statistic, mean, float(chdtrc(mean / scale, statistic / scale)), retained=retained)
 
 
 def _occurring(shown: Grouped) -> tuple[Floats, Floats, Floats | None]:

@@ -37,8 +37,8 @@ def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: ShardBoxes, p
     rows = Blocks(place / name, layout)
     if made.rows:
         rows.append(made.rows)
-    lean = replace(made, rows=[])
-    return StoredShard(leaf, rows, lean, piece)
+    without_rows = replace(made, rows=[])
+    return StoredShard(leaf, rows, without_rows, piece)
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,22 +83,22 @@ class Plain(NamedTuple):
     """The columns that are hashed as they come: identifiers, and those that tell people apart."""
 
     identifier: tuple[str, ...]
-    told_by: tuple[str, ...]
+    identified_by: tuple[str, ...]
 
     @classmethod
     def of(cls, schema: Schema) -> Plain:
         """Return those of a schema."""
-        return cls(tuple(schema.identifier), schema.told_by)
+        return cls(tuple(schema.identifier), schema.identified_by)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All of them, each once."""
-        return tuple(dict.fromkeys((*self.identifier, *self.told_by)))
+        return tuple(dict.fromkeys((*self.identifier, *self.identified_by)))
 
     @property
     def hashes(self) -> int:
         """How many hashes a row has."""
-        return 3 + bool(self.identifier) + bool(self.told_by)
+        return 3 + bool(self.identifier) + bool(self.identified_by)
 
 
 def row_hashes(
@@ -114,8 +114,8 @@ def row_hashes(
     total = people.copy()
     for of_column in known[-1]:
         total += of_column[numbers[-1]]
-    told = [hash_people({name: columns[name] for name in plain.told_by}, rows)] if plain.told_by else []
-    return people, total, quasi, *named, *told
+    persons = [hash_people({name: columns[name] for name in plain.identified_by}, rows)] if plain.identified_by else []
+    return people, total, quasi, *named, *persons
 
 
 def hashed_rows(engine: Rowwise, outline: Outline) -> Iterator[Hashes]:
@@ -137,11 +137,11 @@ class _Rows:
     """Hashes of whom rows are about and of their quasi values, in files."""
 
     blocks: Blocks
-    told: bool
+    identified: bool
 
     def __iter__(self) -> Iterator[tuple[Unsigned | None, Unsigned]]:
         for quasi, *who in self.blocks:
-            yield who[0] if self.told else None, quasi
+            yield who[0] if self.identified else None, quasi
 
 
 def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marked:
@@ -149,13 +149,13 @@ def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marke
     schema: Schema = outline.table.schema
     plain = Plain.of(schema)
     whole, people = RowHashes(place / "table"), RowHashes(place / "people")
-    told = bool(plain.told_by)
-    marks = Blocks(place / "marks", Layout((np.dtype(np.uint64),) * (1 + told)))
+    identified = bool(plain.identified_by)
+    marks = Blocks(place / "marks", Layout((np.dtype(np.uint64),) * (1 + identified)))
     identities = np.zeros(0, np.uint64)
     for who, row, quasi, *more in rows:
         people.add(who)
         whole.add(row)
-        marks.append([quasi, *more[len(more) - told :]])
+        marks.append([quasi, *more[len(more) - identified :]])
         if plain.identifier:
             identities = np.array(sketched(np.sort(np.concatenate([identities, more[0]]))), np.uint64)
     own = {
@@ -165,7 +165,9 @@ def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marke
     quasi_columns = {name: own[name] for name in schema.quasi}
     sketch = sketched(identities)
     fingerprint = people.digest(quasi_columns, sketch)
-    return Marked(whole.digest(own, sketch), Marks(fingerprint, schema.told_by, schema.one_row_per_person, _Rows(marks, told)))
+    return Marked(
+        whole.digest(own, sketch), Marks(fingerprint, schema.identified_by, schema.one_row_per_person, _Rows(marks, identified))
+    )
 
 
 def _numbered(
