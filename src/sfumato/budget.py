@@ -61,9 +61,9 @@ NOT_IDENTIFIED = (
     "draws count for everybody where many quasi rows are alike, and not at all where few are."
 )
 
-TOLD_OTHERWISE = (
-    "Earlier draws identified persons by other columns ({}) than this one: whoever is in one of them counts only where her cells are "
-    "the same, or many quasi rows are alike."
+IDENTIFIED_OTHERWISE = (
+    "Earlier draws identified persons by other columns ({}) than this one: whoever is in one of them counts only where her cells "
+    "are the same, or many quasi rows are alike."
 )
 
 
@@ -99,7 +99,7 @@ class Spent:
         where = " and ".join(self.places) or "no register"
         return (
             *(() if self.identified else (NOT_IDENTIFIED,)),
-            *((TOLD_OTHERWISE.format(", ".join(self.otherwise)),) if self.otherwise else ()),
+            *((IDENTIFIED_OTHERWISE.format(", ".join(self.otherwise)),) if self.otherwise else ()),
             f"Counted is what is booked in {where}; draws that were booked elsewhere are not seen.",
         )
 
@@ -166,7 +166,7 @@ def book(marks: Marks, gamma: Fraction, register: Path | None, *, budget: Fracti
         _take_back(place)
         raise OutputError(f"cannot book a draw in {register}: {error.strerror or error}", hint="--receipts DIR") from None
     if budget is not None and spent.otherwise:
-        warnings.warn(TOLD_OTHERWISE.format(", ".join(spent.otherwise)), PeopleNotIdentified, stacklevel=2)
+        warnings.warn(IDENTIFIED_OTHERWISE.format(", ".join(spent.otherwise)), PeopleNotIdentified, stacklevel=2)
     fault = "" if budget is None else _fault(spent, everybody, budget)
     if fault:
         _take_back(place)

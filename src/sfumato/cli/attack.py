@@ -130,8 +130,7 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
     inferences = {}
     for part in people.each():
         name = part.sensitive.domain.names[0]
-        rule = asked.requirement.of(name) if people.schema.protects_each else asked.requirement
-        limits = rule.bounds(part.sensitive.histogram())
+        limits = asked.requirement.of(name).bounds(part.sensitive.histogram())
         bounds = {label: float(limit) for label, limit in limits.value_limits.items()}
         inferences[name] = differential_inference(part, bounds, draws=draws)
     if as_json:

@@ -127,7 +127,7 @@ def _seed_stated(manifest: Manifest) -> str:
 
 
 def _sets_kept(manifest: Manifest) -> str:
-    own = manifest.requirement.get("columns", {}).values() if len(manifest.secrets) > 1 else ()
+    own = manifest.requirement.get("columns", {}).values()
     if not any("sets" in stated for stated in (manifest.requirement, *own)):
         return "sets are listed, and the requirement has none" if manifest.sets else ""
     program = program_of(manifest.method)

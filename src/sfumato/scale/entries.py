@@ -44,11 +44,6 @@ class Entries:
         value = np.fromfile(self.place / "value", _VALUE, many, offset=begin * _VALUE.itemsize)
         return value, np.fromfile(self.place / "count", _COUNT, many, offset=begin * _COUNT.itemsize)
 
-    def keys(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Return numbers that ascend with value and count, as the canonical order compares them, and where groups begin."""
-        value, count = self.part(low, high)
-        return value * np.int64(self.most + 1) + count, self.start[low : high + 1] - self.start[low]
-
     def ranges(self) -> list[tuple[int, int]]:
         """Return groups in runs of about so many entries as are looked at at once."""
         ends = np.searchsorted(self.start[1:], np.arange(AT_ONCE, int(self.start[-1]) + AT_ONCE, AT_ONCE)) + 1
@@ -171,8 +166,6 @@ def _write(local: Blocks, domain: Domain | Events, codes: Sequence[Integers], ke
 
 def keys_of_each(each: Sequence[Entries], low: int, high: int) -> tuple[Integers, Integers]:
     """Return numbers that ascend with the entries of these groups, those of one secret after another, and where groups begin."""
-    if len(each) == 1:
-        return each[0].keys(low, high)
     keyed, first = [], 0
     for entries in each:
         value, count = entries.part(low, high)

@@ -323,7 +323,7 @@ class _Seen(NamedTuple):
         return likely, totals, self.matrix.T @ gradient
 
     def information(self, weights: Floats, which: Integers, *, alone: bool) -> tuple[Array, Array]:
-        """Return the information of each matrix of values, the totals being known, and where the people of its values lie on average.
+        """Return the information of each matrix of values, the totals being known, and the mean direction of its people.
 
         What is known of a value while the others stand still, or `alone`, while nothing is known of them.
         """
