@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from sfumato.plugins import Registry, package_behind
+from sfumato import plugins
 from sfumato.query.models.protocol import Estimating, FittedModel
 from sfumato.query.rows import Asked, Buckets
 
@@ -13,7 +13,7 @@ GROUP = "sfumato.estimators"
 OWN = ("paper", "likelihood")
 """Sfumato's own estimators, whose models the engine of a form chooses: no package can take their names."""
 
-INSTALLED: Registry[FittedModel[Any, Any]] = Registry({}, GROUP, FittedModel)
+INSTALLED: plugins.Registry[FittedModel[Any, Any]] = plugins.Registry({}, GROUP, FittedModel)
 
 _fitted = "_installed_estimators"
 _lock = threading.RLock()
@@ -33,4 +33,5 @@ def vouched(name: str) -> str:
     """Return on whose word the interval of an estimator rests; empty for sfumato's own."""
     if name in OWN:
         return ""
-    return f"the interval rests on the estimator {name!r} of the package {package_behind(GROUP, name)!r}"
+    package = plugins.package_of_entry(plugins.installed(GROUP)[name])
+    return f"the interval rests on the estimator {name!r} of the package {package!r}"
