@@ -182,10 +182,10 @@ def _warn(requirement: Requirement | Policy, made: Publication | Published) -> N
     """Warn the caller of `publish` of what the command line prints."""
     from sfumato.explanation.tightness import FEW
 
-    told = made.release if isinstance(made, Publication) else made
+    release = made.release if isinstance(made, Publication) else made
     texts = [*getattr(requirement, "warnings", ()), *remarks(made.bounds, made.audit)]
-    if told.manifest.rests_on.in_boxes and 1 < len(told.sizes) < FEW:  # of a single one `Boxes` warns
-        texts.append(f"{len(told.sizes)} groups tell hardly more than how frequent values are: explain says why")
+    if release.manifest.rests_on.in_boxes and 1 < len(release.sizes) < FEW:  # of a single one `Boxes` warns
+        texts.append(f"{len(release.sizes)} groups tell hardly more than how frequent values are: explain says why")
     for text in texts:
         warnings.warn(text, PublicationWarning, stacklevel=3)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli._show import progress_bar
 from sfumato.cli._state import writing
-from sfumato.errors import PeopleNotTold
+from sfumato.errors import PeopleNotIdentified
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
@@ -39,15 +39,15 @@ def by_engine(
     chosen = Policy.load(policy, data=data[0] if data[0].is_file() else None)
     chosen.require_reviewed(data[0], named=str(policy))
     home = open_register() if receipts is None else receipts
-    told: list[tuple[dict[str, Any], Audit]] = []
+    delivered: list[tuple[dict[str, Any], Audit]] = []
 
     def put(made: Published, draft: Path) -> None:
         assert made.fingerprints is not None
         how, beside = [made_of(made.manifest, made.sizes, made.private)], [data[0].absolute().parent]
         ready = Ready(draft, made, made.manifest, made.table, made.fingerprints, how, beside)
-        told.append(deliver(ready, chosen, out, home))
+        delivered.append(deliver(ready, chosen, out, home))
 
-    warnings.simplefilter("ignore", PeopleNotTold)  # what is said of the draw says it
+    warnings.simplefilter("ignore", PeopleNotIdentified)  # what is said of the draw says it
     with progress_bar() as tell, writing(out):
         publish_source(
             data if len(data) > 1 else data[0],
@@ -65,7 +65,7 @@ def by_engine(
             fingerprinted=True,
             deliver=put,
         )
-    return told[0]
+    return delivered[0]
 
 
 def audit_large(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class EstimatorChoice(StrEnum):
-    """How the count is estimated."""
-
-    paper = "paper"
-    likelihood = "likelihood"
-
-
 @verb
 def query(
     release: ReleaseDirectory,
@@ -53,7 +45,8 @@ def query(
         Path | None, typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.")
     ] = None,
     estimator: Annotated[
-        EstimatorChoice | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")
+        str | None,
+        typer.Option(help="How to estimate: paper, likelihood or an installed one; the better of the first two otherwise."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
     duckdb: Annotated[
@@ -85,7 +78,7 @@ def query(
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
-    how: dict[str, Any] = {"estimator": estimator.value if estimator else None, "confidence": confidence}
+    how: dict[str, Any] = {"estimator": estimator, "confidence": confidence}
     other = _Other(quality, crosstab, against)
     if other != (False, None, None):
         other.require_alone(sql, file)
@@ -140,7 +133,7 @@ class _Other(NamedTuple):
 
         given = [f"--{name}" for name, used in self._asdict().items() if used not in (False, None)]
         if len(given) > 1:
-            raise QueryError(f"{' and '.join(given)} do not go together", hint="give one of them")
+            raise QueryError(f"{' and '.join(given)} cannot be combined", hint="give one of them")
         if file is not None or (sql is not None and self.quality):
             raise QueryError(f"{given[0]} answers no list of questions", hint="leave the question or --file out")
 
@@ -161,8 +154,8 @@ class _Other(NamedTuple):
                     raise QueryError(
                         "--against needs a question to compare with", hint='query release/ "age < 40" --against "age >= 40"'
                     )
-                found = loaded.compare(sql, self.against, **how)
-                print_json(comparison_json(found)) if as_json else show_comparison(found)
+                comparison = loaded.compare(sql, self.against, **how)
+                print_json(comparison_json(comparison)) if as_json else show_comparison(comparison)
 
 
 def two_columns(text: str) -> tuple[str, str]:
@@ -190,8 +183,8 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
         loaded = load_remembering(directory)
         with writing(target):
             without = write_database(loaded, target)
-    for one in warned:
-        warn(str(one.message))
+    for warning in warned:
+        warn(str(warning.message))
     if without:
         warn(f"{without}: the database has the published tables only")
         return

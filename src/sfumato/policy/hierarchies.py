@@ -38,7 +38,7 @@ def sets_with_hierarchies(
     sets: PolicySection, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]
 ) -> dict[str, Any]:
     """Return the rules for sets with the map of values to categories in place of every hierarchy, read in the same way."""
-    found = {}
+    rules = {}
     for name, rule in sets.items():
         if isinstance(rule, Mapping) and ("hierarchy" in rule or "level" in rule):
             where = f"[requirement.sets] {name}"
@@ -47,8 +47,8 @@ def sets_with_hierarchies(
                 raise PolicyError(f"{where}: give hierarchy and level, and no map", hint=_SET)
             rest = {key: value for key, value in rule.items() if key not in named}
             rule = rest | {"map": dict(_hierarchy(where, named, kept, base, texts).map)}
-        found[name] = rule
-    return found
+        rules[name] = rule
+    return rules
 
 
 def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
@@ -80,13 +80,13 @@ def _hierarchy(
 def toml_text(text: str) -> str:
     """Return a text as TOML writes it."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in quoted)
 
 
 def beside(root: Path, column: Profile, *, but: Path | None = None) -> list[str]:
     """Return the texts below a directory that may be hierarchies of a column: not the table itself, nor what lies elsewhere."""
-    found = (file for pattern in ("*.csv", "*/*.csv") for file in sorted(root.glob(pattern)))
-    inside = (file for file in found if file.is_file() and root in file.resolve().parents and file != but)
+    files = (file for pattern in ("*.csv", "*/*.csv") for file in sorted(root.glob(pattern)))
+    inside = (file for file in files if file.is_file() and root in file.resolve().parents and file != but)
     few = [file for file, _ in zip(inside, range(MOST_FILES), strict=False)]
     return [str(file.relative_to(root)) for file in few if _lists(file, column)]
 

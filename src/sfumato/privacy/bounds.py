@@ -103,13 +103,11 @@ class Bounds:
     @cached_property
     def each(self) -> tuple[Bounds, ...]:
         """The bounds of each secret alone, under its name."""
-        if len(self.secrets) == 1:
-            return (self,)
-        found, first = [], 0
+        each, first = [], 0
         for k, name in enumerate(self.secrets):
             mine = [place for place, secret in enumerate(self.secret_of_event) if secret == k]
             own = [members for place, members in enumerate(self.members, self.valued) if self.secret_of_event[place] == k]
-            found.append(
+            each.append(
                 replace(
                     self,
                     events=tuple(self.events[place] for place in mine),
@@ -120,8 +118,8 @@ class Bounds:
                     secrets=(name,),
                 )
             )
-            first += found[-1].valued
-        return tuple(found)
+            first += each[-1].valued
+        return tuple(each)
 
     def with_counts(self, counts: Sequence[int]) -> Bounds:
         """Return the same bounds for other people, so many of whom have each value of the only secret."""

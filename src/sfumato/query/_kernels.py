@@ -176,11 +176,11 @@ def weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
     for i in range(len(grid)):
         r = grid[i]
         s2 = spread2 / (1.0 + r)
-        found = 0.5 * np.log(s2 * (1.0 + r * total_gain))
+        likelihood = 0.5 * np.log(s2 * (1.0 + r * total_gain))
         for j in range(len(t)):
             v = s2 * (1.0 + r * mu[j])
-            found -= 0.5 * (np.log(v) + t[j] * t[j] / v)
-        logs[i] = found
+            likelihood -= 0.5 * (np.log(v) + t[j] * t[j] / v)
+        logs[i] = likelihood
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
 

@@ -98,15 +98,15 @@ class DuckEngine(Engine):
         """Return the table without its rows."""
         self._open(schema)
         rows = Rows(schema)
-        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        choice, keys = None, cast("tuple[PersonKey, ...]", ())
         if schema.people_rule.key:
             every = list(dict.fromkeys([*rows.used, *rows.beside]))
             choice = choose(self.duck, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
         if rows.in_doubt:
             looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
-            found = suspects(self.duck, looked, tuple(schema.people_rule.key))
+            keys = suspects(self.duck, looked, tuple(schema.people_rule.key))
         self._whole = self.duck.source
-        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
+        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=keys)
         return self._outline
 
     def gathered(self, schema: Schema) -> Table:
@@ -152,9 +152,9 @@ class DuckEngine(Engine):
         files = listed_files(self.source)
         if files is not None:
             schema.check_columns(self.names(), files[0].name)
-            found, text = parquet_files(files, used, self.options, self.place / "text")
+            parquet, text = parquet_files(files, used, self.options, self.place / "text")
             self.reading = Reading(decimal=self.options.decimal, guessed=text)
-            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(found)}")
+            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(parquet)}")
             return
         schema.check_columns(self.names(), "the source")
         self.duck.source = _register(self.duck, self.source, self.place, schema.sensitive if schema.closed else ())

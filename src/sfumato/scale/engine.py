@@ -43,10 +43,10 @@ class ResourceLimits:
 
 def bytes_of(text: str) -> int:
     """Return a number of bytes, written as 4GB, 512MB or 1500000000."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None:
         raise PolicyError(f"memory: {text!r} is no amount of memory", hint="write it as 4GB or 512MB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 class Engine(Protocol):

@@ -10,7 +10,6 @@ from typing import Any
 
 from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
-from sfumato.errors import ClaimBroken
 from sfumato.methods import Method
 from sfumato.methods.base import MAKING, PEOPLE, Task
 from sfumato.privacy.bounds import Bounds
@@ -79,8 +78,7 @@ def prepare(
     tell("auditing", 0.85)
     place, coded_people = engine.scratch("audit"), engine.coded(outline)
     audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, in_parts=written.in_parts)
-    if audit.holds is not True:
-        raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+    audit.require_holds()
     tell("done", 1.0)
     sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
     spent = None if drawn is None else drawn.to_dict()

@@ -86,8 +86,8 @@ def _ranks(value: Array, taken: Integers) -> Integers:
     length = np.diff(np.append(heads, len(value)))
     rank = np.arange(len(value)) - np.repeat(heads, length) + np.repeat(taken[value[heads]], length)
     np.add.at(taken, value[heads], length)
-    found: Integers = rank
-    return found
+    order: Integers = rank
+    return order
 
 
 def _aligned(files: Sequence[Blocks]) -> Iterator[list[Array]]:

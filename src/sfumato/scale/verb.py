@@ -120,8 +120,8 @@ def audit_directory(
         work.mkdir(mode=0o700)
         holder = opened(work)
         try:
-            found = holder.outline(schema or declared_schema(manifest, holder.names()))
-            return audit_parts(directory, manifest, place, found, holder.coded(found)), found.table
+            outline = holder.outline(schema or declared_schema(manifest, holder.names()))
+            return audit_parts(directory, manifest, place, outline, holder.coded(outline)), outline.table
         finally:
             holder.close()
 

@@ -33,18 +33,18 @@ def range_share(ends: Any, shares: Any, sums: UnitSums, reach: Any) -> None:
     absent = len(inside) - 1
     for g in range(len(low)):
         if low[g] < 0:
-            found = at_missing[g] * inside[absent]
+            mass = at_missing[g] * inside[absent]
             any_, all_ = inside[absent] > 0, inside[absent] == 1
         else:
-            found = at_low[g] * inside[low[g]] + at_missing[g] * inside[absent]
+            mass = at_low[g] * inside[low[g]] + at_missing[g] * inside[absent]
             if high[g] > low[g]:
-                found += inner[g] * (before[high[g]] - before[low[g] + 1]) + at_high[g] * inside[high[g]]
+                mass += inner[g] * (before[high[g]] - before[low[g] + 1]) + at_high[g] * inside[high[g]]
             any_ = some[high[g] + 1] > some[low[g]]
             all_ = whole[high[g] + 1] - whole[low[g]] == high[g] + 1 - low[g]
             if missing[g]:
                 any_ = any_ or inside[absent] > 0
                 all_ = all_ and inside[absent] == 1
-        share[g] *= min(1.0, max(0.0, found))
+        share[g] *= min(1.0, max(0.0, mass))
         may[g] = may[g] and any_
         must[g] = must[g] and all_
 
@@ -53,12 +53,12 @@ def range_share(ends: Any, shares: Any, sums: UnitSums, reach: Any) -> None:
 def set_share(start: Any, codes: Any, part: Any, accepted: Any, share: Any, may: Any, must: Any) -> None:
     """Narrow to the people of each group whose category is accepted; `part` is the share of each entry of a set."""
     for g in range(len(start) - 1):
-        found, inside = 0.0, 0
+        mass, inside = 0.0, 0
         for e in range(start[g], start[g + 1]):
             if accepted[codes[e]]:
-                found += part[e]
+                mass += part[e]
                 inside += 1
-        share[g] *= min(1.0, found)
+        share[g] *= min(1.0, mass)
         may[g] = may[g] and inside > 0
         must[g] = must[g] and inside == start[g + 1] - start[g]
 

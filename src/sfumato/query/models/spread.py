@@ -193,13 +193,13 @@ class Spreads:
 
     def to_arrays(self) -> dict[str, Array]:
         """Return what was fitted, as arrays to be kept."""
-        found: dict[str, Array] = {}
+        arrays: dict[str, Array] = {}
         for j, spread in enumerate(self.each):
             if isinstance(spread, SetSpread):
-                found[f"part {j}"] = spread.part
+                arrays[f"part {j}"] = spread.part
             else:
-                found |= {f"{name} {j}": each for name, each in spread.shares._asdict().items()}
-        return found
+                arrays |= {f"{name} {j}": each for name, each in spread.shares._asdict().items()}
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], groups: Boxes) -> Spreads:
