@@ -142,7 +142,7 @@ class OneBox(PublicationWarning):
     """Boxes could not be cut, so that everybody is in one, which tells little."""
 
 
-class PeopleNotTold(UserWarning):
+class PeopleNotIdentified(UserWarning):
     """A budget is kept for people whom no column tells apart, so that only alike quasi values tell that they are the same."""
 
 
