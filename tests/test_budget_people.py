@@ -386,7 +386,7 @@ def test_draws_that_told_people_by_other_columns_are_said(tmp_path):
 def test_a_key_that_tells_of_one_row_alone_is_refused_where_all_rows_are_drawn(rules):
     """Of a household with three members the identifier of one was booked, and the others were drawn of again."""
     text = POLICY.replace('identifier = ["id"]', 'identifier = ["id", "home"]') + "key = {}\n" + rules
-    assert sf.Policy.parse(text.format('"home"')).schema.told_by == ("home",)
+    assert sf.Policy.parse(text.format('"home"')).schema.identified_by == ("home",)
     with pytest.raises(PolicyError, match=r"\[budget\] key: .*'home'.*'id' alone"):
         sf.Policy.parse(text.format('"id"'))
     with pytest.raises(PolicyError, match="no column 'hme'") as caught:

@@ -225,7 +225,7 @@ def _notes(study: Study, *, every: bool) -> list[str]:
             "Held: of 100 intervals so many hold the truth; in brackets how many of 100 answers have one, where not all do."
         )
     lines += _translations(study)
-    lines += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
+    lines += list(dict.fromkeys(f"{run.method}{run.label and f', {run.label}'}: {run.note}" for run in study.runs if run.note))
     if every:
         return [*lines, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
     if study.left_out:
