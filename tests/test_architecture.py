@@ -89,7 +89,6 @@ MAY_IMPORT = {
     "scale": {
         "arrays",
         "auditor",
-        "budget",
         "errors",
         "form",
         "groups",
@@ -99,6 +98,7 @@ MAY_IMPORT = {
         "randomness",
         "randomize",
         "release",
+        "request",
         "table",
     },
 }

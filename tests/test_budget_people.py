@@ -1,5 +1,6 @@
 """The budget is a person's: whoever is in which draws, by hashes that only the register's key explains."""
 
+import importlib
 import itertools
 import json
 import os
@@ -379,3 +380,35 @@ def test_draws_that_told_people_by_other_columns_are_said(tmp_path):
     with pytest.warns(PeopleNotIdentified, match=r"other columns \(id\)"):
         made = draw(people(range(5), seed=9, **roles), tmp_path, budget=9)
     assert sum("other columns (id)" in line for line in made.spent["sentences"]) == 1
+
+
+@pytest.mark.parametrize("rules", ['[unit]\nhousehold = "home"\nmost = 1\n', '[people]\nkey = "home"\nkeep = "all"\nmost = 1\n'])
+def test_a_key_that_tells_of_one_row_alone_is_refused_where_all_rows_are_drawn(rules):
+    """Of a household with three members the identifier of one was booked, and the others were drawn of again."""
+    text = POLICY.replace('identifier = ["id"]', 'identifier = ["id", "home"]') + "key = {}\n" + rules
+    assert sf.Policy.parse(text.format('"home"')).schema.told_by == ("home",)
+    with pytest.raises(PolicyError, match=r"\[budget\] key: .*'home'.*'id' alone"):
+        sf.Policy.parse(text.format('"id"'))
+    with pytest.raises(PolicyError, match="no column 'hme'") as caught:
+        sf.Policy.parse(text.format('"home"').replace('= "home"\n', '= "hme"\n'))
+    assert "did you mean 'home'" in str(caught.value)
+
+
+@pytest.mark.parametrize("when", ["listed", "read"])
+def test_a_booking_that_is_taken_back_while_another_one_counts_is_not_there(tmp_path, monkeypatch, when):
+    """A draw that was refused drew nothing: whoever books meanwhile must not be told that no budget can be kept."""
+    book(people(range(200, 300)).marks, Fraction(2), tmp_path)
+    taken = next(tmp_path.glob(f"*{SUFFIX}"))
+    place, name = ("sfumato.register", "read_file") if when == "listed" else ("sfumato.budget", "read_hashes")
+
+    whole = getattr(importlib.import_module(place), name)
+
+    def vanishing(path, *given):
+        if path.name.split(".")[0] == taken.name.split(".")[0]:
+            taken.unlink(missing_ok=True)
+            taken.with_name(taken.name.removesuffix(SUFFIX) + HASHES).unlink(missing_ok=True)
+        return whole(path, *given)
+
+    monkeypatch.setattr(f"{place}.{name}", vanishing)
+    found = book(people(range(100)).marks, Fraction(2), tmp_path, budget=Fraction(1))
+    assert (found.unlimited, found.draws, taken.exists()) == ((), 1, False)

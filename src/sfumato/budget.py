@@ -228,7 +228,8 @@ def _hashes_of(booking: Path) -> Path:
 
 def _fault(spent: Spent, everybody: Patterns, budget: Fraction) -> str:
     if spent.unlimited:
-        return f"{spent.unlimited[0]} is of a release of these people that nothing bounds: no budget can be kept for them"
+        what = "cannot be read, or is of a release of these people that nothing bounds"
+        return f"{spent.unlimited[0]} {what}: no budget can be kept for them"
     over = {odds: not within_power(odds, budget) for odds, _ in everybody}
     many = sum(people for (odds, _), people in everybody.items() if over[odds])
     if not many:
@@ -262,7 +263,8 @@ def _spent(marks: Marks, places: Sequence[Path]) -> tuple[Spent, Patterns]:
                     continue
                 draw = read_hashes(_hashes_of(path), said, gamma, other, key)
             except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, OSError):
-                unlimited.append(str(path))
+                if os.path.lexists(path):  # another process takes back what it was refused, and nothing was drawn
+                    unlimited.append(str(path))
                 continue
             if key is None:  # which read_hashes refuses
                 continue

@@ -173,6 +173,7 @@ def test_figures_comparisons_crosstabs_and_quality_from_the_command_line(place: 
         (("--quality", "--crosstab", "illness,sex"), ["--quality", "--crosstab"]),
         (("sex = 'm'", "--quality"), ["--quality"]),
         (("AVG(illness)",), ["AVG", "illness"]),
+        (("--crosstab", ""), ["two columns"]),
     ],
 )
 def test_options_that_make_no_sense_are_named(release: Path, run: Run, arguments: tuple[str, ...], named: list[str]) -> None:

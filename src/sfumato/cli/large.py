@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.register import NamedReceipt
     from sfumato.scale.choice import EngineName
+    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.publish import Published
     from sfumato.table import Table
 
@@ -25,19 +26,16 @@ def by_engine(
     out: Path,
     *,
     engine: EngineName | None,
+    limits: ResourceLimits,
     seed: int | None,
     receipts: Path | None,
-    memory: str | None,
-    workers: int | None,
 ) -> tuple[dict[str, Any], Audit]:
     """Publish files by an engine to a directory, with a receipt, and return what there is to tell about it."""
     from sfumato.cli.publish import Ready, deliver, made_of
     from sfumato.policy import Policy
     from sfumato.register import open_register
-    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.verb import publish_source
 
-    limits = ResourceLimits.of(memory, workers)
     chosen = Policy.load(policy, data=data[0] if data[0].is_file() else None)
     chosen.require_reviewed(data[0], named=str(policy))
     home = open_register() if receipts is None else receipts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,10 +116,10 @@ def init(
             write_private(out, lambda stream: stream.write(text.encode()))
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror or error}", hint="check the path and its permissions") from None
-    where = "…" if data is None else shown(data)
+    where = "…" if data is None else shown(shlex.quote(str(data)))
     console().print(
         f"Wrote a draft to {shown(out)}. Look at the role of every column, at what has a ? first; then: "
-        f"sfumato policy check {shown(out)} {where}",
+        f"sfumato policy check {shown(shlex.quote(str(out)))} {where}",
         soft_wrap=True,
     )
 

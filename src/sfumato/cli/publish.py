@@ -82,9 +82,10 @@ def publish(
     with limited(workers):
         if large and data:
             from sfumato.cli.large import by_engine
+            from sfumato.scale.engine import ResourceLimits
 
-            limits = {"engine": engine_of(engine), "memory": memory, "workers": workers}
-            document, audit = by_engine(data, policy, out, seed=seed, receipts=receipts, **limits)
+            limits = ResourceLimits.of(memory, workers)
+            document, audit = by_engine(data, policy, out, engine=engine_of(engine), limits=limits, seed=seed, receipts=receipts)
         else:
             source = table_source(data[0] if data else None, database, sql)
             document, audit = from_memory(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
@@ -239,7 +240,9 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
     from sfumato.remarks import remarks
 
     made, manifest, table = ready.made, ready.manifest, ready.table
-    drawn = made.spent
+    drawn, choice = made.spent, table.choice
+    if choice is not None and table.schema.read_by_cell:  # parameters are declared: a log must not show one person's secret
+        choice = choice.without_secrets
     return {
         "private": "figures about the original table; do not publish",
         "release": "",
@@ -251,7 +254,7 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
         "basis": manifest.basis,
         "one_row_per_person": table.schema.one_row_per_person,
         "made": [
-            *([] if table.choice is None else [table.choice.sentence]),
+            *([] if choice is None else [choice.sentence]),
             *ready.how,
             *([] if drawn is None else [drawn_so_far(drawn, policy.budget), *drawn["sentences"]]),
         ],

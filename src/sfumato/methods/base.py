@@ -21,8 +21,7 @@ from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.bands import about_bundles, counted_events, incidence_of, require_bands, several_values
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known, require_short
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, as_combinations
 from sfumato.privacy.requirement import Against, Requirement, feasible
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent

@@ -16,8 +16,7 @@ from typing import Any
 from sfumato.errors import PolicyError
 from sfumato.policy.profile import Profile, plain
 from sfumato.policy.sections import PolicySection, known_keys
-from sfumato.table.hierarchy import LONGEST, Hierarchy
-from sfumato.table.source import TooLongError, read_text, refusal
+from sfumato.table.hierarchy import Hierarchy, hierarchy_text
 
 KEYS = ("hierarchy", "level", "other")
 MOST_FILES, LONGEST_BESIDE = 200, 1_000_000
@@ -70,27 +69,12 @@ def _hierarchy(
         raise PolicyError(f"{where}: hierarchy: expected the path of a file", hint='{ hierarchy = "icd.csv", level = 2 }')
     text = kept.get(path)
     if not isinstance(text, str):
-        text = texts[path] = _text(where, Path(path) if base is None else base / path)
+        file = Path(path) if base is None else base / path
+        text = texts[path] = hierarchy_text(file, f"{where}: hierarchy {file}")
     try:
         return Hierarchy.parse(text, level=level, other=spec.get("other"), where=Path(path).name)  # type: ignore[arg-type]
     except PolicyError as error:
         raise PolicyError(f"{where}: {error.message}", hint=error.hint) from None
-
-
-def _text(where: str, path: Path) -> str:
-    refused = refusal(path)
-    if refused is not None:
-        raise PolicyError(f"{where}: hierarchy {path}: {refused}", hint="the path is relative to the policy file")
-    try:
-        return read_text(path, most=LONGEST)
-    except UnicodeDecodeError:
-        raise PolicyError(f"{where}: hierarchy {path}: not UTF-8 text", hint="save it as UTF-8") from None
-    except TooLongError:
-        raise PolicyError(
-            f"{where}: hierarchy {path}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?"
-        ) from None
-    except OSError as error:
-        raise PolicyError(f"{where}: hierarchy {path}: cannot be read: {error.strerror or 'the disk refused'}") from None
 
 
 def toml_text(text: str) -> str:

@@ -18,7 +18,7 @@ from sfumato.policy.proposal import kind_of
 from sfumato.policy.rule import ProposedRule
 from sfumato.policy.words import growth_in_words, most_sensitive, series, value_in_words
 from sfumato.privacy.growth import HALF
-from sfumato.table.gaps import missing_suspects
+from sfumato.table.gaps import Gap, missing_suspects
 
 if TYPE_CHECKING:
     from sfumato.policy.draft import Draft
@@ -107,15 +107,19 @@ def _input(draft: Draft) -> list[str]:
 
 
 def _gaps(draft: Draft) -> list[str]:
-    """Return a question about values that may stand for missing ones; one that a bound below names stays the value it is."""
-    looked, named = draft.looked, {rule.opened for rule in draft.rules.values()}
-    suspects = [suspect for suspect in missing_suspects(looked.columns) if suspect.value not in named]
+    """Return a question about values that may stand for missing ones; one that a rule below names stays the value it is."""
+    looked, suspects = draft.looked, _suspects(draft)
     if not suspects:
         return []
     shown = ", ".join(f"{suspect.value!r} in {_comment(suspect.column)} ({suspect.rows:,})" for suspect in suspects[:8])
     more = f" and {len(suspects) - 8} more" if len(suspects) > 8 else ""
     null = (*looked.options.null, *dict.fromkeys(suspect.value for suspect in suspects))
     return [*_wrapped(f"Do these mean that a value is missing? {shown}{more}. If so:"), f"# null = {_list(null)}"]
+
+
+def _suspects(draft: Draft) -> list[Gap]:
+    named = {value for rule in draft.rules.values() for value in (rule.opened, *rule.others)}
+    return [one for one in missing_suspects(draft.looked.columns) if one.value not in named]
 
 
 def _people(draft: Draft) -> list[str]:
@@ -266,7 +270,7 @@ def _missing(draft: Draft) -> list[str]:
         "[missing]                       # value (a value of its own) | drop | error",
         *(["# Of a secret: an empty cell is no fact; value: to have none at all is a value, with a bound."] if several else []),
     ]
-    doubtful = {suspect.column for suspect in missing_suspects(draft.looked.columns)}  # missing, once null says so
+    doubtful = {suspect.column for suspect in _suspects(draft)}  # missing, once null says so
     doubtful |= {name for name, columns in draft.secrets.items() if doubtful & {*columns}}
     gaps = [name for name in _used(draft) if draft.profile(name).missing or name in doubtful]
     lines += [f'{toml_text(name)} = "value"' for name in gaps]

@@ -12,6 +12,7 @@ from sfumato.errors import PolicyError
 from sfumato.scale.boxes import PublishedCodes
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
+from sfumato.scale.rows import Marked
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.marks import Marks
 from sfumato.table.schema import Schema
@@ -49,7 +50,9 @@ def bytes_of(text: str) -> int:
 
 
 class Engine(Protocol):
-    """A source that somebody else holds."""
+    """A source that somebody else holds, and a private directory for work."""
+
+    place: Path
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
@@ -69,11 +72,20 @@ class Engine(Protocol):
     def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in files of this machine, for the audit."""
 
+    def hashed(self) -> Marked:
+        """Return what one pass over all rows tells: the table as it came, and who is in it."""
+
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
+        found = self.hashed()
+        return found.table, found.marks.fingerprint
 
     def marks(self) -> Marks:
-        """Return what tells these people in a later table, from the same pass."""
+        """Return what tells these people in a later table."""
+        return self.hashed().marks
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work."""
+        place = self.place / name
+        place.mkdir(mode=0o700)
+        return place

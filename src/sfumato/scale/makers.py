@@ -47,7 +47,7 @@ from sfumato.scale.collect import Collected, StoredShard, collect, collect_colum
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
-from sfumato.scale.randomized import randomized_records
+from sfumato.scale.randomized import RecordCodes, randomized_records
 from sfumato.scale.shard import Matching, Rules
 from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
 
@@ -248,8 +248,8 @@ def make_randomized(work: Work, method: Any) -> Written:
             hint='engine = "memory"',
         )
     task.progress("randomizing values", 0.4)
-    codes, place = declared_places(table, domain), work.scratch("randomized")
-    made = randomized_records(work.coded(), work.outline.sizes, plan, codes, len(domain), number, task.random, place, work.shard)
+    codes, place = RecordCodes(declared_places(table, domain), len(domain), number), work.scratch("randomized")
+    made = randomized_records(work.coded(), work.outline.sizes, plan, codes, task.random, place, work.shard)
     task.progress("writing", 0.75)
     manifest = write_records(work.directory, empty.manifest, work.outline, domain, made.rows)
     return Written(manifest, plan_figures_of(plan), np.ones(0, np.int64), made.in_parts)

@@ -24,7 +24,7 @@ from sfumato.groups.counted import Leaf, TopCuts
 from sfumato.randomness import Randomness
 from sfumato.scale import boxes
 from sfumato.scale.collect import StoredShard, keep
-from sfumato.scale.engine import BYTES_A_PERSON, ResourceLimits
+from sfumato.scale.engine import BYTES_A_PERSON, Engine, ResourceLimits
 from sfumato.scale.gather import gathered_table
 from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Known, Outline, outline
@@ -37,8 +37,6 @@ from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading, dealt
 from sfumato.table.extras import extra
-from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.marks import Marks
 from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.source import ending_of
@@ -99,7 +97,7 @@ def frame_of_files(source: Any) -> Any:
     return frame
 
 
-class SparkEngine:
+class SparkEngine(Engine):
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
     def __init__(
@@ -121,12 +119,6 @@ class SparkEngine:
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
         return distinct_names(self.source.columns, "the source")
-
-    def scratch(self, name: str) -> Path:
-        """Return a new private directory for work on the driver."""
-        place = self.place / name
-        place.mkdir(mode=0o700)
-        return place
 
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
@@ -184,16 +176,8 @@ class SparkEngine:
             self._coded = blocks
         return self._coded
 
-    def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
-        """Return the fingerprint of the table as it came, and of who is in it."""
-        marked = self._hashed()
-        return marked.table, marked.marks.fingerprint
-
-    def marks(self) -> Marks:
-        """Return what tells these people in a later table."""
-        return self._hashed().marks
-
-    def _hashed(self) -> Marked:
+    def hashed(self) -> Marked:
+        """Return what one pass over all rows tells: the table as it came, and who is in it."""
         if self._marked is None:
             known, plain = self._outline.every, Plain.of(self._outline.table.schema)
             rows = numbered(self._whole, known, plain.names)

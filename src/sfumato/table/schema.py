@@ -20,7 +20,15 @@ from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
 from sfumato.table.people_rule import People, household, people
 from sfumato.table.recode import Recode, recoding
-from sfumato.table.secrets import check_bundled, check_people, named_secrets, public_secrets, taken_names, values_counted
+from sfumato.table.secrets import (
+    check_budget_key,
+    check_bundled,
+    check_people,
+    named_secrets,
+    public_secrets,
+    taken_names,
+    values_counted,
+)
 
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
@@ -121,13 +129,7 @@ class Schema:
         if self.by_cell:
             check_by_cell(self)
         self._store("budget_key", _names("budget_key", self.budget_key))
-        for name in self.budget_key:
-            if self.role(name) in (None, "sensitive"):
-                raise PolicyError(
-                    f"[budget] key: {name!r} is {'sensitive, and would decide' if self.role(name) else 'no column, and decides'} "
-                    "who is one person",
-                    hint=did_you_mean(name, [*self.identifier, *self.quasi, *self.other]),
-                )
+        check_budget_key(self)
 
     def __repr__(self) -> str:
         return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"

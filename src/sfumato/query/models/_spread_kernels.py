@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
 
 
-# These three run for every question, where taking a named tuple of arrays apart would cost as much as the loop.
-@njit(cache=True, nogil=True)
-def range_share(
-    low: Any,
-    high: Any,
-    missing: Any,
-    inner: Any,
-    at_low: Any,
-    at_high: Any,
-    at_missing: Any,
-    inside: Any,
-    before: Any,
-    some: Any,
-    whole: Any,
-    share: Any,
-    may: Any,
-    must: Any,
-) -> None:
-    """Narrow `share`, `may` and `must` to the people of each group whose value in one column is inside.
+class UnitSums(NamedTuple):
+    """`inside[c]` is the share of unit c that is inside, its last entry that of missing values.
 
-    `inside[c]` is the share of unit c that is inside, its last entry that of missing values; `before[c]` adds up weight · share,
-    `some` and `whole` the units that are inside in part and entirely, all over the units below c.
+    `before[c]` adds up weight · share, `some` and `whole` the units that are inside in part and entirely, all over the units
+    below c.
     """
+
+    inside: Any
+    before: Any
+    some: Any
+    whole: Any
+
+
+@njit(cache=True, nogil=True)
+def range_share(ends: Any, shares: Any, sums: UnitSums, reach: Any) -> None:
+    """Narrow the reach of a condition to the people of each group whose value in one column is inside."""
+    low, high, missing = ends
+    _, inner, at_low, at_high, at_missing = shares
+    inside, before, some, whole = sums
+    share, may, must = reach
     absent = len(inside) - 1
     for g in range(len(low)):
         if low[g] < 0:

@@ -271,8 +271,8 @@ class Association:
         return mean, residual, expected, max(spread2, 0.1 * share * (1 - share)), variance
 
     def _functional(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:
-        axes = self.axes
-        mean, variance = _kernels.functional(t, x, spread2, weights, GRID, axes.mu, axes.ft, axes.pft, axes.prior)
+        axes = _kernels.StrengthAxes(GRID, self.axes.mu, self.axes.ft, self.axes.pft, self.axes.prior)
+        mean, variance = _kernels.functional(t, x, spread2, weights, axes)
         return float(mean), float(variance)
 
     def _own_link(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:

@@ -89,7 +89,7 @@ class RangeSpread:
         before = np.concatenate(([0.0], np.cumsum(self.shares.weight * inside.share[:-1])))
         some = np.concatenate(([0], np.cumsum(inside.some[:-1], dtype=np.int64)))
         whole = some if cut is None else np.concatenate(([0], np.cumsum(inside.whole[:-1], dtype=np.int64)))
-        kernels.range_share(*self.column.ends, *self.shares[1:], inside.share, before, some, whole, *reach)
+        kernels.range_share(self.column.ends, self.shares, kernels.UnitSums(inside.share, before, some, whole), reach)
 
 
 @dataclass(frozen=True, eq=False)
