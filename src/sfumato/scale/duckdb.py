@@ -173,7 +173,7 @@ class DuckEngine:
             self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(found)}")
             return
         schema.check_columns(self.names(), "the source")
-        self.duck.source = _register(self.duck, self.source, self.place, schema.sensitive if schema.closed else ())
+        self.duck.source = _register(self.duck, self.source, self.place, schema.read_by_cell)
         self.duck.view(f"SELECT {_selected(used)} FROM {quoted(self.duck.source)}")
 
 
