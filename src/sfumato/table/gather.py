@@ -271,8 +271,12 @@ def _short(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def fewest(people: int) -> int:
-    """Return how many people a band has at least: a two-hundredth of all, from 20 to 100; by their number alone."""
-    return max(20, min(100, people // 200))
+    """Return how many people a band has at least: a twentieth of all from 50 to 100, a two-hundredth up to 1,000.
+
+    By their number alone. A rare value has a bound of little more than the offset, which in a draft is 1/50: in a band of fewer
+    than 50 nobody might have it, in one of 100 two people may.
+    """
+    return max(50, min(100, people // 20), min(1000, people // 200))
 
 
 def band_columns(gathered: Gathered, rule: People) -> list[Column]:
