@@ -78,6 +78,13 @@ class Ambiguity(Method):
         """Return why groups as published protect one attribute only; nothing for boxes."""
         return "as published, groups bound one value of each person" if self.grouping == "paper" else ""
 
+    def bundles_refused(self, against: Against) -> str:
+        """Return that the tables of columns have no place for how many people a group has, where values do not say it."""
+        return (
+            "belief in presence rests on how many people a group has, which its columns show only by one value of each; with "
+            "several values a person that number is not shown"
+        )
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer for boxes of both kinds, only engineer with patience; nobody for groups as published."""
         if self.grouping == "paper":

@@ -18,7 +18,7 @@ from sfumato.errors import Infeasible, NotProvable, PolicyError, did_you_mean
 from sfumato.form import FORMS, Form
 from sfumato.groups._cut_kernels import Incidence
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
-from sfumato.methods.bands import about_bundles, counted_events, incidence_of, require_bands, several_values
+from sfumato.methods.bands import about_bundles, band_bounds, counted_events, incidence_of, require_bands, several_values
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known, require_short
 from sfumato.privacy.bounds import Bounds, as_combinations
@@ -279,7 +279,7 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         if task.incidence is not None:
-            events = counted_events(task.incidence, grouping, task.bounds)
+            events = counted_events(task.incidence, grouping, task.bounds, task.table)
             return Made(show(task, events, self), {**size_figures(grouping.sizes), **grouping.figures})
         secrets, group = task.secrets[:, kept], grouping.group[kept]
         group = group if len(secrets) == 1 else np.tile(group, len(secrets))
@@ -434,11 +434,11 @@ def table_bounds(table: Table, requirement: Requirement) -> Bounds:
     """Return the bounds of a requirement on a table's own counts, those of all columns where each is protected by itself."""
     require_columns(table, requirement)
     if not table.schema.protects_each:
-        return requirement.bounds(table.sensitive.histogram(), about_values(table))
+        return _own_bounds(table, requirement)
     bounds = {}
     for name, part in zip(table.sensitive.domain.names, table.each(), strict=True):
         try:
-            bounds[name] = requirement.of(name).bounds(part.sensitive.histogram(), about_values(part))
+            bounds[name] = _own_bounds(part, requirement.of(name))
         except Infeasible as error:
             raise Infeasible(
                 f"{name}: {error.message}",
@@ -451,6 +451,13 @@ def table_bounds(table: Table, requirement: Requirement) -> Bounds:
         except PolicyError as error:
             raise PolicyError(f"[requirement.columns] {name}: {error.message}", hint=error.hint) from None
     return Bounds.together(bounds)
+
+
+def _own_bounds(table: Table, requirement: Requirement) -> Bounds:
+    """Return the bounds of the one secret of a table, from its shares or from those of each band."""
+    if table.schema.people_rule.shares == "band":
+        return band_bounds(table, requirement)
+    return requirement.bounds(table.sensitive.histogram(), about_values(table))
 
 
 def about_values(table: Table, domain: Domain | None = None) -> About:

@@ -67,6 +67,8 @@ def _people(old: Policy, new: Policy) -> list[str]:
                 )
         else:
             lines.append("No column says any more which rows are one person's.")
+        if before.shares != after.shares:
+            lines.append(f"Bounds follow from {'the shares of each band' if after.shares == 'band' else 'shares of everybody'}.")
     return lines
 
 

@@ -52,6 +52,7 @@ class PeopleSection(TypedDict, total=False):
     rows: Literal["people"]
     quasi: ShownRow | dict[str, ShownRow | Literal["least", "greatest"]]
     alike: Literal["rows", "exact"] | list[Annotated[int, limits(minimum=2)]]
+    shares: Literal["table", "band"]
     without_key: Literal["error", "drop"]
     most: Most
 
@@ -62,6 +63,7 @@ class UnitSection(TypedDict, total=False):
     household: str | Texts
     quasi: ShownRow | dict[str, ShownRow | Literal["least", "greatest"]]
     alike: Literal["sizes", "exact"] | list[Annotated[int, limits(minimum=2)]]
+    shares: Literal["table", "band"]
     without_key: Literal["error", "drop"]
     most: Most
 

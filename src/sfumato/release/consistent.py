@@ -162,6 +162,8 @@ def _bundles_made(manifest: Manifest) -> str:
     declared = manifest.schema.get("declared", {})
     if not manifest.bundled:
         return "a person has all her rows, and nothing says what her secrets are" if "people" in declared else ""
+    if manifest.by_band and (manifest.rests_on.noisy or manifest.alike not in ("band", "number")):
+        return "bounds follow from the shares of bands, and there are none whose shares are known"
     if manifest.rests_on.noisy and (fault := _noise_counts(manifest)):
         return fault
     if sorted(declared["secrets"]) != sorted(declared["sensitive"]):  # a manifest sorts names

@@ -157,7 +157,7 @@ class DuckEngine(Engine):
             self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(parquet)}")
             return
         schema.check_columns(self.names(), "the source")
-        self.duck.source = _register(self.duck, self.source, self.place, schema.sensitive if schema.closed else ())
+        self.duck.source = _register(self.duck, self.source, self.place, schema.read_by_cell)
         self.duck.view(f"SELECT {_selected(used)} FROM {quoted(self.duck.source)}")
 
 

@@ -137,6 +137,7 @@ def public_secrets(schema: Schema) -> dict[str, Any]:
     rule, secrets = schema.people_rule, {name: list(columns) for name, columns in schema.secrets.items()}
     alike = rule.alike if isinstance(rule.alike, str) else list(rule.alike or ())
     gathered: dict[str, Any] = {"keep": "all", "alike": alike} if rule.all else {}
+    gathered |= {"shares": "band"} if rule.shares == "band" else {}
     gathered |= {} if rule.unit is None else {"unit": rule.unit, "several": rule.several}
     if rule.most is not None:
         gathered["most"] = dict(rule.most) if isinstance(rule.most, Mapping) else rule.most
