@@ -1,0 +1,32 @@
+(* Coq prints what each theorem assumes. `make theorems` wants "Closed under the global context" for every one. *)
+From Sfumato Require Import exchange coins soft_cuts soft_proof program noisy_boxes.
+Print Assumptions exchange_bound.
+Print Assumptions belief_bound.
+Print Assumptions belief_exact.
+Print Assumptions belief_by_symmetry.
+Print Assumptions all_refuse.
+Print Assumptions refusal_moves.
+Print Assumptions exchange_chance.
+Print Assumptions figure_known.
+Print Assumptions figure.
+Print Assumptions bound_kept.
+Print Assumptions shown_figure.
+Print Assumptions shown_bound.
+Print Assumptions chances_sum.
+Print Assumptions run_chances_sum.
+Print Assumptions ends.
+Print Assumptions noise_mass.
+Print Assumptions another_likelihood.
+Print Assumptions odds_to_belief.
+Print Assumptions insider.
+Print Assumptions noisy_moves.
+Print Assumptions two_releases.
+Print Assumptions many_releases.
+Print Assumptions computed_afterwards.
+Print Assumptions limit_moves.
+Print Assumptions bound_by_odds.
+Print Assumptions l_diversity.
+Print Assumptions beta_likeness.
+Print Assumptions rho_privacy.
+Print Assumptions f_privacy.
+Print Assumptions odds_bound.
