@@ -1,5 +1,5 @@
 (* Coq prints what each theorem assumes. `make theorems` wants "Closed under the global context" for every one. *)
-From Sfumato Require Import exchange coins soft_cuts soft_proof program noisy_boxes.
+From Sfumato Require Import exchange coins soft_cuts soft_proof program noisy_boxes units dealing examples.
 Print Assumptions exchange_bound.
 Print Assumptions belief_bound.
 Print Assumptions belief_exact.
@@ -30,3 +30,14 @@ Print Assumptions beta_likeness.
 Print Assumptions rho_privacy.
 Print Assumptions f_privacy.
 Print Assumptions odds_bound.
+Print Assumptions events_figure.
+Print Assumptions secrets_figure.
+Print Assumptions bundles_figure.
+Print Assumptions of_a_member.
+Print Assumptions member_bound.
+Print Assumptions safe_exact.
+Print Assumptions orders_alike.
+Print Assumptions blind_exact.
+Print Assumptions matched_exact.
+Print Assumptions smallest_attains.
+Print Assumptions tight_certain.

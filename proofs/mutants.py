@@ -25,9 +25,10 @@ class Mutant(NamedTuple):
 
 KEPT = "(keep (account * coin size))"
 KEPT_OF_BOX = "(keep (account * coin #|B|))"
+AFFORDS = "keeps h (left + right) (keep (account * coin (left + right)))"
 MUTANTS = [
     Mutant("nothing is wrong", {}, ""),
-    Mutant("a refusal is not charged", {"soft_cuts": [(KEPT, "account"), (KEPT_OF_BOX, "account")]}, "exchange_chance"),
+    Mutant("a refusal is not charged", {"soft_cuts": [(KEPT, "(keep (account + 0 * coin size))"), (KEPT_OF_BOX, "(keep (account + 0 * coin #|B|))")]}, "exchange_chance"),
     Mutant(
         "not charged to descendants of a box that refused",
         {"soft_cuts": [("let sides one two := chance w one (B :&: L) account", "let sides one two := chance w one (B :&: L) 1")]},
@@ -52,7 +53,7 @@ MUTANTS = [
     Mutant("a coin more", {"coins": [("q ^+ n.+1 else 1", "q ^+ n.+2 else 1")]}, "refusal_moves"),
     Mutant(
         "it is not asked whether a refusal is affordable",
-        {"soft_cuts": [("~~ keeps h (left + right) (keep (account * coin (left + right)))", "false")]},
+        {"soft_cuts": [(f"~~ {AFFORDS}", f"~~ ({AFFORDS} || true)")]},
         "finals_keep",
     ),
     Mutant(
