@@ -1,5 +1,5 @@
 (* Coq prints what each theorem assumes. `make theorems` wants "Closed under the global context" for every one. *)
-From Sfumato Require Import exchange coins soft_cuts soft_proof program noisy_boxes units dealing examples.
+From Sfumato Require Import exchange coins soft_cuts soft_proof program noisy_boxes units dealing examples twin_proof.
 Print Assumptions exchange_bound.
 Print Assumptions belief_bound.
 Print Assumptions belief_exact.
@@ -41,3 +41,6 @@ Print Assumptions blind_exact.
 Print Assumptions matched_exact.
 Print Assumptions smallest_attains.
 Print Assumptions tight_certain.
+Print Assumptions twin_refines.
+Print Assumptions follows_possible.
+Print Assumptions rounded_down.

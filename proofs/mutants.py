@@ -25,10 +25,11 @@ class Mutant(NamedTuple):
 
 KEPT = "(keep (account * coin size))"
 KEPT_OF_BOX = "(keep (account * coin #|B|))"
+FREE = "(keep (account * if true then 1 else coin {}))"
 AFFORDS = "keeps h (left + right) (keep (account * coin (left + right)))"
 MUTANTS = [
     Mutant("nothing is wrong", {}, ""),
-    Mutant("a refusal is not charged", {"soft_cuts": [(KEPT, "(keep (account + 0 * coin size))"), (KEPT_OF_BOX, "(keep (account + 0 * coin #|B|))")]}, "exchange_chance"),
+    Mutant("a refusal is not charged", {"soft_cuts": [(KEPT, FREE.format("size")), (KEPT_OF_BOX, FREE.format("#|B|"))]}, "exchange_chance"),
     Mutant(
         "not charged to descendants of a box that refused",
         {"soft_cuts": [("let sides one two := chance w one (B :&: L) account", "let sides one two := chance w one (B :&: L) 1")]},

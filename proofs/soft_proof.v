@@ -73,13 +73,19 @@ elim: tau B T cs => [|r IH|a IHa b IHb|a IHa b IHb|r IH] B T [|L cs] //=; rewrit
 all: by rewrite mem_cat => /orP[/IHa|/IHb] /subset_trans; apply; rewrite ?subsetIl ?subsetDl.
 Qed.
 
+Lemma coin_ge0 n : 0 <= coin n.
+Proof. by case/andP: (coin01 n). Qed.
+
+Lemma keep_ge0 T : 0 <= T -> 0 <= keep T.
+Proof. by case/keep_down/andP. Qed.
+
 Lemma finals_ge0 tau B T cs B' T' : 0 <= T -> (B', T') \in finals tau B T cs -> 0 <= T'.
 Proof.
 elim: tau B T cs => [|r IH|a IHa b IHb|a IHa b IHb|r IH] B T [|L cs] //= T0; rewrite ?inE.
 1,2: by case/eqP=> _ ->.
 1: exact: IH.
 1,2: by rewrite mem_cat => /orP[/IHa|/IHb]; apply.
-by apply: IH; case/andP: (coin01 #|B|) => q0 _; case/andP: (keep_down (mulr_ge0 T0 q0)).
+by apply: IH; apply: keep_ge0; rewrite mulr_ge0 ?coin_ge0 ?ler01.
 Qed.
 
 (** **Lemma.** Exchanging two people of a final box leaves at least its account of a transcript's chance. *)
