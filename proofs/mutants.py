@@ -29,7 +29,11 @@ FREE = "(keep (account * if true then 1 else coin {}))"
 AFFORDS = "keeps h (left + right) (keep (account * coin (left + right)))"
 MUTANTS = [
     Mutant("nothing is wrong", {}, ""),
-    Mutant("a refusal is not charged", {"soft_cuts": [(KEPT, FREE.format("size")), (KEPT_OF_BOX, FREE.format("#|B|"))]}, "exchange_chance"),
+    Mutant(
+        "a refusal is not charged",
+        {"soft_cuts": [(KEPT, FREE.format("size")), (KEPT_OF_BOX, FREE.format("#|B|"))]},
+        "exchange_chance",
+    ),
     Mutant(
         "not charged to descendants of a box that refused",
         {"soft_cuts": [("let sides one two := chance w one (B :&: L) account", "let sides one two := chance w one (B :&: L) 1")]},
@@ -75,8 +79,8 @@ MUTANTS = [
     ),
     Mutant(
         "noise of half the scale",
-        {"noisy_boxes": [("(1 - r) / (1 + r) * r ^+ `|k|%N", "(1 - r ^+ 2) / (1 + r ^+ 2) * r ^+ (2 * `|k|)%N")]},
-        "noise_gt0|noise_mass|noise_moves",
+        {"noisy_boxes": [("* r ^+ `|k|%N", "* r ^+ (2 * `|k|)%N")]},
+        "noise_moves",
         ("exchange", "noisy_boxes"),
     ),
 ]

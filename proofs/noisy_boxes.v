@@ -198,20 +198,20 @@ case/andP: r01 => r0 r1; rewrite /noise mulr_gt0 ?exprn_gt0 //.
 by rewrite divr_gt0 ?subr_gt0 // addr_gt0 ?ltr01.
 Qed.
 
-(* All of -n..n together have 1 - 2·r^(n+1)/(1+r), which tends to 1. *)
-Lemma noise_mass n : noise 0 + \sum_(k < n) (noise k.+1%:Z + noise (- k.+1%:Z)) = 1 - 2%:R * r ^+ n.+1 / (1 + r).
-Proof.
-have d : 1 + r != 0 by case/andP: r01 => r0 _; rewrite gt_eqF // addr_gt0 ?ltr01.
-elim: n => [|n IH]; first by rewrite big_ord0 /noise; field.
-by rewrite big_ord_recr /= addrA IH /noise abszN /= !exprS; field.
-Qed.
-
 (* A noisy count is at most 1/r times as likely from a count that is one off. *)
 Lemma noise_moves (k k' : int) : `|k - k'| <= 1 -> r * noise k <= noise k'.
 Proof.
 case/andP: r01 => r0 r1 close; rewrite /noise mulrCA -exprS; apply: ler_wpmul2l.
   by rewrite divr_ge0 ?subr_ge0 ?addr_ge0 ?ltW ?ltr01.
 by apply: ler_wiexpn2l; rewrite ?ltW //; lia.
+Qed.
+
+(* All of -n..n together have 1 - 2·r^(n+1)/(1+r), which tends to 1. *)
+Lemma noise_mass n : noise 0 + \sum_(k < n) (noise k.+1%:Z + noise (- k.+1%:Z)) = 1 - 2%:R * r ^+ n.+1 / (1 + r).
+Proof.
+have d : 1 + r != 0 by case/andP: r01 => r0 _; rewrite gt_eqF // addr_gt0 ?ltr01.
+elim: n => [|n IH]; first by rewrite big_ord0 /noise; field.
+by rewrite big_ord_recr /= addrA IH /noise abszN /= !exprS; field.
 Qed.
 
 (* People; what they have; boxes, by quasi values and public figures alone; what is counted. *)
