@@ -82,7 +82,7 @@ proofs: $(STAMP)
 # The theorems of docs/guarantees.md, checked by Coq: `theorems-again` by its second checker, `theorems-mutants` that mistakes in the
 # model are noticed, `theorems-twin` that the kernels do what the proved program does. None installs Coq: where it is missing they
 # say what to install.
-theorems: COQ = $(MAKE) -C proofs check
+theorems: COQ = $(MAKE) -j 2 -C proofs check
 theorems-again: COQ = $(MAKE) -C proofs again
 theorems-mutants: COQ = $(PYTHON) proofs/mutants.py
 theorems-twin: COQ = $(BIN)/python -m pytest tests/groups/test_coq_twin.py

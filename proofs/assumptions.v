@@ -44,3 +44,8 @@ Print Assumptions tight_certain.
 Print Assumptions twin_refines.
 Print Assumptions follows_possible.
 Print Assumptions rounded_down.
+Print Assumptions drawn_moves.
+Print Assumptions differ_value.
+Print Assumptions differ_columns.
+Print Assumptions differ_bundle.
+Print Assumptions finals_both.

@@ -158,20 +158,38 @@ rewrite -{1}(f'K c) same; apply/idP/imsetP => [fit|[c' fit ->]]; last by rewrite
 by exists (f' c); rewrite ?f'K.
 Qed.
 
-(** **Theorem.** Somebody who even sees the labels believes that t has one of S with exactly the share of her group; so does whoever
-    sees groups and their values, a mixture of these. *)
-Theorem matched_exact (prior : world -> R) label t (S : {set V}) c :
-  (forall s w, prior (moved s w) = prior w) ->
+Lemma labels_alike (prior : world -> R) label t (S : {set V}) c : (forall s w, prior (moved s w) = prior w) ->
   (forall w, prior w * label_chance label w != 0 -> count [set p | groups label p == groups label t] S w = c) ->
-  0 < total (fun w => prior w * label_chance label w) ->
-  belief (fun w => prior w * label_chance label w) t S = c%:R / #|[set p | groups label p == groups label t]|%:R.
+  #|[set p | groups label p == groups label t]|%:R * exchange.has (fun w => prior w * label_chance label w) t S
+  = c%:R * total (fun w => prior w * label_chance label w).
 Proof.
-move=> no_link counted some.
-apply: (belief_by_symmetry (swap := fun u w => moved (change label (label t) (label u)) w)) => //; first by rewrite inE.
-move=> u; rewrite inE => /eqP gu; split=> [w|w|w].
+move=> no_link counted; apply: (has_by_symmetry (swap := fun u w => moved (change label (label t) (label u)) w)) => // u.
+rewrite inE => /eqP gu; split=> [w|w|w].
 - by apply/ffunP=> p; rewrite !ffunE !permE pools_changedK.
 - by rewrite ffunE permE /pools_changed tpermL (@whoP _ _ _ u).
 - by rewrite no_link /label_chance labelled_alike card_deals.
+Qed.
+
+(** **Theorem.** Whoever sees the groups, and how many people of each have what, believes that t has one of S with exactly the share of
+    her group: so does somebody who sees the labels too, and the groups are a mixture of these. *)
+Definition group_chance (g : {ffun P -> G}) w : R := \sum_(label | groups label == g) label_chance label w.
+
+Theorem matched_exact (prior : world -> R) (g : {ffun P -> G}) t (S : {set V}) c : (forall w, 0 <= prior w) ->
+  (forall s w, prior (moved s w) = prior w) ->
+  (forall w, prior w * group_chance g w != 0 -> count [set p | g p == g t] S w = c) ->
+  0 < total (fun w => prior w * group_chance g w) ->
+  belief (fun w => prior w * group_chance g w) t S = c%:R / #|[set p | g p == g t]|%:R.
+Proof.
+move=> prior_ge0 no_link counted some; apply: belief_share => //; first by rewrite inE.
+have chance_ge0 label w : 0 <= label_chance label w by rewrite divr_ge0 ?ler0n.
+have part (A : pred world) : \sum_(w | A w) prior w * group_chance g w
+    = \sum_(label | groups label == g) \sum_(w | A w) prior w * label_chance label w.
+  by rewrite exchange_big /=; apply: eq_bigr => w _; rewrite mulr_sumr.
+rewrite /exchange.has /total !part !mulr_sumr; apply: eq_bigr => label /eqP is_g.
+rewrite -is_g; apply: labels_alike => // w; rewrite is_g => nonzero; apply: counted.
+move: nonzero; rewrite mulf_eq0 negb_or => /andP[p0 nonzero]; rewrite mulf_eq0 negb_or p0 /= /group_chance.
+rewrite (bigD1 label) ?is_g //= gt_eqF // ltr_spaddl //; first by rewrite lt_def nonzero chance_ge0.
+by apply: sumr_ge0 => l _; exact: chance_ge0.
 Qed.
 
 End Matched.

@@ -107,20 +107,28 @@ Qed.
 End Bound.
 
 (** Where every person of B is as t under some change of worlds that changes no weight, the belief is exactly count / size. *)
+Lemma has_by_symmetry p B S t c (swap : P -> world -> world) : (forall w, p w != 0 -> count B S w = c) ->
+  (forall u, u \in B -> [/\ involutive (swap u), forall w, (swap u w t \in S) = (w u \in S) & forall w, p (swap u w) = p w]) ->
+  #|B|%:R * has p t S = c%:R * total p.
+Proof.
+move=> counted alike; have same u : u \in B -> has p u S = has p t S.
+  move=> /alike[swapK moves keeps]; rewrite /has [in RHS](reindex_inj (inv_inj swapK)) /=.
+  by apply: eq_big => w; rewrite ?moves ?keeps.
+rewrite mulr_natl -sumr_const -(eq_bigr _ same) sum_count /total mulr_sumr; apply: eq_bigr => w _.
+by have [->|/counted->] := eqVneq (p w) 0; rewrite ?mulr0.
+Qed.
+
+Lemma belief_share p B S t c : t \in B -> 0 < total p -> #|B|%:R * has p t S = c%:R * total p -> belief p t S = c%:R / #|B|%:R.
+Proof.
+move=> tB some sum; have size : #|B|%:R != 0 :> R by rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists t.
+by apply: (canRL (mulfK size)); rewrite /belief mulrC mulrA sum mulfK // gt_eqF.
+Qed.
+
 Theorem belief_by_symmetry p B S t c (swap : P -> world -> world) : t \in B ->
   (forall w, p w != 0 -> count B S w = c) ->
   (forall u, u \in B -> [/\ involutive (swap u), forall w, (swap u w t \in S) = (w u \in S) & forall w, p (swap u w) = p w]) ->
   0 < total p -> belief p t S = c%:R / #|B|%:R.
-Proof.
-move=> tB counted alike some; have same u : u \in B -> has p u S = has p t S.
-  move=> /alike[swapK moves keeps]; rewrite /has [in RHS](reindex_inj (inv_inj swapK)) /=.
-  by apply: eq_big => w; rewrite ?moves ?keeps.
-have sum : #|B|%:R * has p t S = c%:R * total p.
-  rewrite mulr_natl -sumr_const -(eq_bigr _ same) sum_count /total mulr_sumr; apply: eq_bigr => w _.
-  by have [->|/counted->] := eqVneq (p w) 0; rewrite ?mulr0.
-have size : #|B|%:R != 0 :> R by rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists t.
-by apply: (canRL (mulfK size)); rewrite /belief mulrC mulrA sum mulfK // gt_eqF.
-Qed.
+Proof. by move=> tB counted alike some; apply: belief_share => //; exact: has_by_symmetry alike. Qed.
 
 (** ... in particular where exchanges inside B change nothing. *)
 Theorem belief_exact p B S t c : t \in B -> (forall w, p w != 0 -> count B S w = c) ->

@@ -1,7 +1,7 @@
 """Mistakes put into the model, one at a time: the proofs must stop compiling, each at the lemma that should fail.
 
-`python3 mutants.py` in this folder; it needs coqc and no other package. The mistakes are those of docs/guarantees.md, "What must be
-kept", as far as they are mistakes of the model.
+`python3 mutants.py` needs coqc and nothing else. The mistakes are those of docs/guarantees.md, "What must be kept", as far as
+they are mistakes of the model.
 """
 
 import re
@@ -17,6 +17,8 @@ SOFT = ("exchange", "coins", "soft_cuts", "soft_proof", "program")
 
 
 class Mutant(NamedTuple):
+    """A mistake, how it is put into the files, and where it must be noticed."""
+
     mistake: str
     changes: dict[str, list[tuple[str, str]]]  # file: (text, what stands in its place)
     fails: str  # the lemma at which compiling stops; empty for what the proofs do not need
@@ -26,12 +28,13 @@ class Mutant(NamedTuple):
 KEPT = "(keep (account * coin size))"
 KEPT_OF_BOX = "(keep (account * coin #|B|))"
 FREE = "(keep (account * if true then 1 else coin {}))"
+NOT_CHARGED = [(KEPT, FREE.format("size")), (KEPT_OF_BOX, FREE.format("#|B|"))]
 AFFORDS = "keeps h (left + right) (keep (account * coin (left + right)))"
 MUTANTS = [
     Mutant("nothing is wrong", {}, ""),
     Mutant(
         "a refusal is not charged",
-        {"soft_cuts": [(KEPT, FREE.format("size")), (KEPT_OF_BOX, FREE.format("#|B|"))]},
+        {"soft_cuts": NOT_CHARGED},
         "exchange_chance",
     ),
     Mutant(
@@ -99,6 +102,7 @@ def stops(folder: Path, files: tuple[str, ...]) -> str:
 
 
 def tried(mutant: Mutant) -> str:
+    """Return the lemma at which a mutant stops, nothing if it compiles."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name in mutant.files:
@@ -114,6 +118,7 @@ def tried(mutant: Mutant) -> str:
 
 
 def main() -> None:
+    """Try all mutants; end with an error if one is not noticed where it should be."""
     wrong = 0
     for mutant in MUTANTS:
         where = tried(mutant)

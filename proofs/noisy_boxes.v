@@ -132,6 +132,20 @@ Definition moves (gamma : R) (chance : world -> R) := forall v w, chance w <= ga
 Lemma anotherK v v' w : w t = v -> another v (another v' w) = w.
 Proof. by move=> <-; apply/ffunP=> q; rewrite !ffunE; case: eqP => // ->. Qed.
 
+(* How likely what was seen is with v, whatever others have. *)
+Lemma fibre_moves (others chance : world -> R) gamma v v' : (forall w, 0 <= others w) ->
+  (forall v w, others (another v w) = others w) -> moves gamma chance ->
+  \sum_(w : world | w t == v) others w * chance w <= gamma * \sum_(w : world | w t == v') others w * chance w.
+Proof.
+move=> others_ge0 independent little.
+rewrite mulr_sumr (reindex_onto (another v) (another v')) /=; last by move=> w /eqP; exact: anotherK.
+rewrite [X in _ <= X](eq_bigl (fun w : world => (another v w t == v) && (another v' (another v w) == w))).
+  apply: ler_sum => w /andP[_ /eqP back]; rewrite independent mulrCA ler_wpmul2l //.
+  by rewrite -[X in _ <= gamma * chance X]back little.
+move=> w; rewrite !ffunE eqxx /= eqxx /=; apply/eqP/eqP => [wt|<-]; last by rewrite ffunE eqxx.
+exact: anotherK.
+Qed.
+
 Theorem insider (prior : V -> R) (others chance : world -> R) gamma (S : {set V}) :
   let p w := prior (w t) * (others w * chance w) in let before := \sum_(v in S) prior v in
   (forall v, 0 <= prior v) -> \sum_v prior v = 1 -> (forall w, 0 <= others w) ->
@@ -145,13 +159,7 @@ have hasE A : has p t A = \sum_(v in A) prior v * L v.
   rewrite mulr_sumr; apply: eq_big => [w|w /andP[_ /eqP<-]] //.
   by case: eqP => [->|_]; rewrite ?andbF ?andbT.
 have totalE : total p = \sum_v prior v * L v by rewrite -(has_total p t) hasE; apply: eq_bigl => v; rewrite inE.
-rewrite /belief totalE hasE => some; apply: odds_to_belief => //.
-move=> v v'; rewrite /L mulr_sumr (reindex_onto (another v) (another v')) /=; last by move=> w /eqP; exact: anotherK.
-rewrite [X in _ <= X](eq_bigl (fun w : world => (another v w t == v) && (another v' (another v w) == w))).
-  apply: ler_sum => w /andP[_ /eqP back]; rewrite independent mulrCA ler_wpmul2l //.
-  by rewrite -[X in _ <= gamma * chance X]back little.
-move=> w; rewrite !ffunE eqxx /= eqxx /=; apply/eqP/eqP => [wt|<-]; last by rewrite ffunE eqxx.
-exact: anotherK.
+rewrite /belief totalE hasE => some; apply: odds_to_belief => // v v'; exact: fibre_moves.
 Qed.
 
 (** Two releases, each with its own noise, multiply their factors; so do margins beside boxes, and any number of either. *)
@@ -184,6 +192,38 @@ by rewrite -{2}[eps / _]mul1r -mulrDl addrC mulrCA mulfV ?mulr1 // gt_eqF.
 Qed.
 
 End Insider.
+
+(** A rule that looks at a person's own data and tosses coins decides of what she is counted: the factor stays. *)
+Section Drawn.
+Variables (R : realFieldType) (P V U : finType) (t : P) (draw : P -> V -> U -> R) (chance : world P U -> R) (gamma : R).
+Hypothesis draw_ge0 : forall p v u, 0 <= draw p v u.
+Hypothesis draw_sum : forall p v, \sum_u draw p v u = 1.
+Hypothesis little : moves t gamma chance.
+
+Definition drawn (w : world P V) : R := \sum_(k : world P U) (\prod_p draw p (w p) (k p)) * chance k.
+
+Theorem drawn_moves : moves t gamma drawn.
+Proof.
+pose rest (w : world P V) (k : world P U) := \prod_(p | p != t) draw p (w p) (k p).
+pose F w u := \sum_(k : world P U | k t == u) rest w k * chance k.
+have drawnE w : drawn w = \sum_u draw t (w t) u * F w u.
+  rewrite /drawn (partition_big (fun k : world P U => k t) xpredT) //=; apply: eq_bigr => u _.
+  by rewrite mulr_sumr; apply: eq_bigr => k /eqP <-; rewrite (bigD1 t) //= mulrA.
+move=> v w; have same u : F (another t v w) u = F w u.
+  apply: eq_bigr => k _; congr (_ * _); apply: eq_bigr => p /negPf pt; by rewrite ffunE pt.
+have step u u' : F w u <= gamma * F w u'.
+  apply: fibre_moves => // [k|u1 k]; first by apply: prodr_ge0 => p _.
+  by apply: eq_bigr => p /negPf pt; rewrite ffunE pt.
+rewrite !drawnE; under [X in _ <= _ * X]eq_bigr do rewrite same.
+have -> : \sum_u draw t (w t) u * F w u = \sum_u \sum_u' draw t (w t) u * draw t (another t v w t) u' * F w u.
+  by apply: eq_bigr => u _; rewrite -mulr_suml -mulr_sumr draw_sum mulr1.
+have -> : \sum_u draw t (another t v w t) u * F w u = \sum_u \sum_u' draw t (w t) u * draw t (another t v w t) u' * F w u'.
+  by rewrite exchange_big /=; apply: eq_bigr => u _; rewrite -mulr_suml -mulr_suml draw_sum mul1r.
+rewrite mulr_sumr; apply: ler_sum => u _; rewrite mulr_sumr; apply: ler_sum => u' _.
+by rewrite mulrCA ler_wpmul2l ?mulr_ge0.
+Qed.
+
+End Drawn.
 
 Section NoisyBoxes.
 Variables (R : realFieldType) (r : R).
