@@ -169,6 +169,7 @@ def test_figures_comparisons_crosstabs_and_quality_from_the_command_line(place: 
     [
         (("--against", "sex = 'm'"), "needs a question"),
         (("--crosstab", "illness"), "two columns"),
+        (("--crosstab", ""), "two columns"),
         (("--crosstab", "illness,sx"), "there is no column"),
         (("--quality", "--crosstab", "illness,sex"), "do not go together"),
         (("sex = 'm'", "--quality"), "no list of questions"),
