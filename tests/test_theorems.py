@@ -15,7 +15,8 @@ def stated():
     """Return what the files of the folder state, by name: where, and whether it is a definition only."""
     found = {}
     for file in PROOFS.glob("*.v"):
-        for kind, name in re.findall(r"^(Lemma|Theorem|Corollary|Definition) (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
+        text = file.read_text(encoding="utf-8")
+        for kind, name in re.findall(r"^(Lemma|Theorem|Corollary|Definition) (\w+)", text, re.MULTILINE):
             found.setdefault(name, (file.name, kind))
     return found
 
