@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs kills lint bench studies clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -78,6 +78,18 @@ fuzz: $(STAMP)
 # Worlds and coins of PROOF_TABLES (400) small tables, where the suite enumerates a few.
 proofs: $(STAMP)
 	PROOF_TABLES=$${PROOF_TABLES:-400} $(BIN)/python -m pytest tests/methods/test_near_each_proof.py tests/methods/test_near_proof.py
+
+# The theorems of docs/guarantees.md, checked by Coq: `theorems-again` by its second checker, `theorems-mutants` that mistakes in the
+# model are noticed, `theorems-twin` that the kernels do what the proved program does. None installs Coq: where it is missing they
+# say what to install.
+theorems: COQ = $(MAKE) -j 2 -C proofs check
+theorems-again: COQ = $(MAKE) -C proofs again
+theorems-mutants: COQ = $(PYTHON) proofs/mutants.py
+theorems-twin: COQ = $(BIN)/python -m pytest tests/groups/test_coq_twin.py
+theorems-twin: $(STAMP)
+theorems theorems-again theorems-mutants theorems-twin:
+	@if command -v coqc >/dev/null; then $(COQ); else echo "Coq is missing, nothing was checked; Debian has it as" \
+	"coq libcoq-mathcomp-algebra libcoq-mathcomp-zify libcoq-mathcomp-algebra-tactics"; fi
 
 $(CORE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sfumato needs Python 3.11 or newer")'
