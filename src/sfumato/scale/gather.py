@@ -62,8 +62,8 @@ def gathered_table(
             raise InputError("the table has no rows", hint="expected one row per person")
         long = rows.pick(data)
     if reading.guessed:
-        names = [*schema.quasi, *(schema.sensitive if schema.closed is None else ())]  # declared values are read cell by cell
-        for name in (one for one in names if one in long.column_names and one not in schema.types):
+        typable = [*schema.quasi, *(schema.sensitive if schema.closed is None else ())]  # declared values are read cell by cell
+        for name in (one for one in typable if one in long.column_names and one not in schema.types):
             place = long.column_names.index(name)
             long = long.set_column(place, name, typed(long.column(name), reading.decimal))
     return Table.of_rows(long, rows, reading)
