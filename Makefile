@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs kills lint bench studies clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -30,7 +30,7 @@ packages:
 	$(PYTHON) .ci/packages.py
 
 # The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows.
-OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/explanation tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
+OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/explanation tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py tests/studio/test_safety.py
 test-minimum: $(OLD)/.installed
 	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(OLDEST)
 
@@ -58,8 +58,9 @@ bench: $(STAMP)
 studies: $(STAMP)
 	$(BIN)/python -m benchmarks.studies $(if $(QUICK),--quick) $(STUDY)
 
-# The studio's pages as pictures for the guide; needs Debian's chromium and chromium-driver.
+# The first picture, and the studio's pages as pictures for the guide; these need Debian's chromium and chromium-driver.
 pictures: $(STAMP)
+	$(BIN)/python -m benchmarks._first_picture
 	$(BIN)/python -m benchmarks._screens
 
 # The guide as a site, in build/site; a broken link is an error.
@@ -78,6 +79,18 @@ fuzz: $(STAMP)
 proofs: $(STAMP)
 	PROOF_TABLES=$${PROOF_TABLES:-400} $(BIN)/python -m pytest tests/methods/test_near_each_proof.py tests/methods/test_near_proof.py
 
+# The theorems of docs/guarantees.md, checked by Coq: `theorems-again` by its second checker, `theorems-mutants` that mistakes in the
+# model are noticed, `theorems-twin` that the kernels do what the proved program does. None installs Coq: where it is missing they
+# say what to install.
+theorems: COQ = $(MAKE) -j 2 -C proofs check
+theorems-again: COQ = $(MAKE) -C proofs again
+theorems-mutants: COQ = $(PYTHON) proofs/mutants.py
+theorems-twin: COQ = $(BIN)/python -m pytest tests/groups/test_coq_twin.py
+theorems-twin: $(STAMP)
+theorems theorems-again theorems-mutants theorems-twin:
+	@if command -v coqc >/dev/null; then $(COQ); else echo "Coq is missing, nothing was checked; Debian has it as" \
+	"coq libcoq-mathcomp-algebra libcoq-mathcomp-zify libcoq-mathcomp-algebra-tactics"; fi
+
 $(CORE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sfumato needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -93,7 +106,7 @@ $(OLD)/.installed: pyproject.toml .ci/minimum.py
 	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python -m pip install -q --upgrade pip
 	$(OLD)/bin/python .ci/minimum.py > $(OLD)/constraints.txt
-	$(OLD)/bin/python -m pip install -q -c $(OLD)/constraints.txt -e '.[test]'
+	$(OLD)/bin/python -m pip install -q -c $(OLD)/constraints.txt -e '.[test,studio]'
 	touch $@
 
 clean:

@@ -112,8 +112,8 @@ def attack(
     if outsiders is not None:
         require_outsiders(release, outsiders)
     about = " / ".join(table.sensitive.domain.names)
-    told = tuple(found for one in others if (found := _about(one, about)) is not None)
-    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, told, persons), coins)
+    held = tuple(own for other in others if (own := _about(other, about)) is not None)
+    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, held, persons), coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
         tell(one.name, number / len(chosen))
@@ -238,9 +238,7 @@ def _held_sides(part: Any, table: Table, everybody: Integers, victims: Integers)
 
 def _about(release: Any, secret: str) -> Any:
     """Return what another release says of one secret, alone or among those it protects each by itself; None if nothing."""
-    if len(release.each) > 1:
-        return release.of(secret) if secret in release.secrets else None
-    return release if " / ".join(str(one["name"]) for one in release.manifest.schema["sensitive"]) == secret else None
+    return release.of(secret) if secret in release.secrets else None
 
 
 def _by_column(people: Table) -> dict[str, Table]:

@@ -2,7 +2,8 @@
 
 Every box has an entry in the ledger: its *account*, which is 1 at first and shrinks with every refusal, and the
 coins of the tests to come. Everything is whole: the account is kept in billionths and rounded down, caps follow from it in
-thousandths, rounded down again, which is what a release shows. docs/guarantees.md has the proof.
+thousandths, rounded down again, which is what a release shows. docs/guarantees.md has the proof,
+proofs/soft_cuts.v the procedure as Coq has checked it.
 """
 
 from __future__ import annotations

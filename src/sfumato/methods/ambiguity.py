@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from sfumato.errors import Infeasible
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.cover import require_presence
+from sfumato.groups.fragments.cover import PresenceRule, require_presence
 from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import MOST_PATIENCE, soft_rule
@@ -109,13 +109,12 @@ class Ambiguity(Method):
         if self.grouping == "paper":
             people, greedy = (task.quasi, task.codes, task.bounds, alpha), self.pick == "greedy"
             return scattered_groups(*people, suppress=self.suppress, greedy=greedy, progress=progress)
-        people, tight = (task.quasi, task.secrets, task.bounds, alpha), task.against == "reader"
+        rule = PresenceRule(alpha, task.against == "reader", self.floor, self.weights)
+        boxes = task.quasi, task.secrets, task.bounds, rule
         if self.grouping == "halves":
-            return half_boxes(*people, tight=tight, floor=self.floor, weights=self.weights, progress=progress)
-        soft = None if tight else soft_rule(task.bounds, self.patience)
-        return presence_boxes(
-            *people, tight=tight, floor=self.floor, weights=self.weights, soft=soft, random=task.random, progress=progress
-        )
+            return half_boxes(*boxes, progress=progress)
+        soft = None if rule.tight else soft_rule(task.bounds, self.patience)
+        return presence_boxes(*boxes, soft=soft, random=task.random, progress=progress)
 
 
 def _both(values: Infeasible, presence: Infeasible) -> Infeasible:

@@ -14,15 +14,14 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
-from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
+from sfumato.errors import Infeasible, NotProvable, PolicyError, did_you_mean
 from sfumato.form import FORMS, Form
 from sfumato.groups._cut_kernels import Incidence
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.bands import about_bundles, band_bounds, counted_events, incidence_of, require_bands, several_values
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known, require_short
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, as_combinations
 from sfumato.privacy.requirement import Against, Requirement, feasible
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
@@ -192,11 +191,11 @@ class Method(ABC):
 
     def sets_refused(self, against: Against) -> str:
         """Return why the method cannot keep bounds on sets of values against an adversary; empty where it can."""
-        return "only single values are held apart when it puts people together"
+        return "it keeps bounds on single values only"
 
     def each_refused(self, against: Against) -> str:
         """Return why the method cannot protect each of several sensitive columns by itself; empty where it can."""
-        return "it puts people together by one value of each"
+        return "it takes several sensitive columns as one"
 
     def bundles_refused(self, against: Against) -> str:
         """Return why the method cannot publish people who may have several values of a secret; empty where it can."""
@@ -269,8 +268,7 @@ class Method(ABC):
             del shuffled, order
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
         audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
-        if audit.holds is not True:
-            raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+        audit.require_holds()
         tell("done", 1.0)
         sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
         return Publication(made.release, audit, {**made.figures, **sets}, method, bounds, made.links)

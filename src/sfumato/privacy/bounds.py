@@ -125,13 +125,11 @@ class Bounds:
     @cached_property
     def each(self) -> tuple[Bounds, ...]:
         """The bounds of each secret alone, under its name."""
-        if len(self.secrets) == 1:
-            return (self,)
-        found, first = [], 0
+        each, first = [], 0
         for k, name in enumerate(self.secrets):
             mine = [place for place, secret in enumerate(self.secret_of_event) if secret == k]
             own = [members for place, members in enumerate(self.members, self.valued) if self.secret_of_event[place] == k]
-            found.append(
+            each.append(
                 replace(
                     self,
                     events=tuple(self.events[place] for place in mine),
@@ -143,8 +141,8 @@ class Bounds:
                     bands=tuple(band.each[k] for band in self.bands),
                 )
             )
-            first += found[-1].valued
-        return tuple(found)
+            first += each[-1].valued
+        return tuple(each)
 
     def with_counts(self, counts: Sequence[int]) -> Bounds:
         """Return the same bounds for other people, so many of whom have each value of the only secret."""
@@ -236,3 +234,23 @@ class Bounds:
         return np.array([[floor_times(limit, size) for size in sizes] for limit in limits], dtype=np.int64).reshape(
             len(limits), len(sizes)
         )
+
+
+def as_combinations(bounds: Bounds, labels: Sequence[str], counts: Sequence[int], parts: Sequence[Sequence[int]]) -> Bounds:
+    """Return the bounds of several secrets for one whose values are combinations: every value and set is a set of these.
+
+    `parts` are the codes of each combination in the columns, as the bounds number values. A combination is at most as
+    likely as each of its parts, so that it has the lowest of their bounds.
+    """
+    members: list[list[int]] = [[] for _ in bounds.values]
+    for place, codes in enumerate(zip(*parts, strict=True)):
+        for code in codes:
+            members[code].append(place)
+    events = [*((code,) for code in range(bounds.valued)), *bounds.members]
+    sets = tuple(
+        SetBound(label, tuple(sorted(place for code in codes for place in members[code])), limit)
+        for label, codes, limit in zip(bounds.labels, events, bounds.limits, strict=True)
+        if limit < 1
+    )
+    limits: tuple[Fraction, ...] = tuple(min(bounds.limits[code] for code in codes) for codes in zip(*parts, strict=True))
+    return Bounds.of(tuple(labels), tuple(counts), limits, sets)

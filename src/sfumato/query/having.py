@@ -29,6 +29,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Flags, Floats, Integers
 from sfumato.errors import QueryError
+from sfumato.query.answer import Estimator
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.engine import MODEL_CACHE, CountEngine, CountEstimate, fits, fitted
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
@@ -276,11 +277,11 @@ class HavingRanges:
 class HavingNoisyEngine(NoisyEngine):
     """Noisy counts of having something or not."""
 
-    def _guess(self, asked: Asked) -> CountEstimate:
+    def _guess(self, asked: Asked, estimator: Estimator) -> CountEstimate:
         """Return what counts say where whole groups are asked about: then noise is all that is not known, and it is known."""
         known = asked.uniform
         if known.placement:
-            return super()._guess(asked)
+            return super()._guess(asked, estimator)
         return CountEstimate(float(known.value), math.sqrt(known.noise), float(known.least), float(known.most), "")
 
 

@@ -127,7 +127,7 @@ def _seed_stated(manifest: Manifest) -> str:
 
 
 def _sets_kept(manifest: Manifest) -> str:
-    own = manifest.requirement.get("columns", {}).values() if len(manifest.secrets) > 1 else ()
+    own = manifest.requirement.get("columns", {}).values()
     if not any("sets" in stated for stated in (manifest.requirement, *own)):
         return "sets are listed, and the requirement has none" if manifest.sets else ""
     program = program_of(manifest.method)
@@ -220,7 +220,7 @@ def _other_keys(manifest: Manifest, needed: Iterable[str], among: set[str]) -> s
 
 
 def require_numbers(requirement: Mapping[str, Any], where: str = "requirement") -> None:
-    """Raise `FormatError` where numbers of a requirement that each lie in their range do not go together."""
+    """Raise `FormatError` where numbers of a requirement each lie in their range and cannot be combined."""
     model = requirement["model"]
     if model == "rho-privacy" and not Fraction(requirement["rho1"]) < Fraction(requirement["rho2"]):
         raise FormatError(f"manifest.json: {where}.rho2 is not above rho1")

@@ -62,8 +62,8 @@ def gathered_table(
             raise InputError("the table has no rows", hint="expected one row per person")
         long = rows.pick(data)
     if reading.guessed:
-        typable = [*schema.quasi, *(schema.sensitive if schema.closed is None else ())]  # declared values are read cell by cell
-        for name in (one for one in typable if one in long.column_names and one not in schema.types):
+        shown = [*schema.quasi, *(schema.sensitive if schema.closed is None else ())]  # declared values are read cell by cell
+        for name in (name for name in shown if name in long.column_names and name not in schema.types):
             place = long.column_names.index(name)
             long = long.set_column(place, name, typed(long.column(name), reading.decimal))
     return Table.of_rows(long, rows, reading)
@@ -137,15 +137,15 @@ class _Gathering:
 
     def _facts(self) -> tuple[dict[str, pa.ChunkedArray], dict[str, slice], Integers]:
         """Return the columns of secrets, each pair of a person and a value once, where each stands, and whose entries are."""
-        columns = {name: [self._distinct(name, one) for one in columns] for name, columns in self.schema.secrets.items()}
-        lengths = {name: sum(one.num_rows for one in found) for name, found in columns.items()}
+        columns = {name: [self._distinct(name, column) for column in columns] for name, columns in self.schema.secrets.items()}
+        lengths = {name: sum(table.num_rows for table in tables) for name, tables in columns.items()}
         total, at = sum(lengths.values()), 0
         long, entries, owner = {}, {}, []
-        for name, found in columns.items():
+        for name, tables in columns.items():
             by_cell = self.schema.closed is not None
-            long[name] = below(name, [one.column("v") for one in found], total, before=at, by_cell=by_cell)
+            long[name] = below(name, [table.column("v") for table in tables], total, before=at, by_cell=by_cell)
             entries[name] = slice(at, at + lengths[name])
-            owner += [np.asarray(one.column("i"), dtype=np.int64) for one in found]
+            owner += [np.asarray(table.column("i"), dtype=np.int64) for table in tables]
             at += lengths[name]
         return long, entries, np.concatenate(owner)
 
@@ -161,18 +161,18 @@ class _Gathering:
 
     def _shown(self, people: int, rows: int) -> tuple[dict[str, pa.ChunkedArray], int]:
         """Return everybody's quasi values by the rules, and for how many people coins decided."""
-        found: dict[str, pa.ChunkedArray] = {}
+        columns: dict[str, pa.ChunkedArray] = {}
         tied, random = 0, SecureRandomness(self.coins)
         for how, names in shown_by(self.rule, [name for name in self.schema.quasi if name in self.short]):
             if how is None or people == rows:
                 for name in names if people < rows else ():
                     refuse_differing(name, self._differing(self.short[name]), self.rule)
-                found |= self._any(names)
+                columns |= self._any(names)
             else:
                 values, some = self._first(*ordered_by(how, names), names, random)
                 tied = max(tied, some)
-                found |= values
-        return found, tied
+                columns |= values
+        return columns, tied
 
     def _differing(self, short: str) -> int:
         several = f"count(DISTINCT {short}) + max(CASE WHEN {short} IS NULL THEN 1 ELSE 0 END) > 1"
@@ -192,7 +192,7 @@ class _Gathering:
         order = pa.array(ranks(values.column("v"), by, last=late))
         ranked = engine.lend(f"order_{place}_{late}", values.append_column("r", order))
         shorts = list(dict.fromkeys(self.short[name] for name in (*self.rule.key, *names)))
-        listed = ", ".join(f"s.{one}" for one in shorts)
+        listed = ", ".join(f"s.{short}" for short in shorts)
         best = f"SELECT s.i, {listed}, k.r, min(k.r) OVER (PARTITION BY s.i) AS best FROM {self.source} AS s JOIN {ranked} AS k"
         best += f" ON s.{place} IS NOT DISTINCT FROM k.v"
         plain = ", ".join(shorts)
