@@ -269,3 +269,19 @@ def test_a_policy_names_the_unit(tmp_path, monkeypatch, noisy):
 def test_a_policy_with_another_word_for_the_unit_says_so():
     with pytest.raises(PolicyError, match=r"\[unit\] kept: unknown key"):
         Policy.parse(TEXT.replace("household =", 'kept = "x"\nhousehold ='))
+
+
+def test_explain_measures_households_and_beside_them_their_members():
+    """Of several values a person single ones are asked for; members are single people, with one value each."""
+    from sfumato.explanation import explain
+    from sfumato.table.secrets import single_people
+
+    table = read(members())
+    alone = sf.Table.from_frame(members(), single_people(table.schema))
+    assert (alone.bundles, alone.rows) == (None, members().num_rows)
+    about = explain(table, sf.FPrivacy(theta=2, offset="0.2"), members=alone)
+    errors = {row.name: row.errors for row in about.study.rows}
+    assert about.study.workloads == ("who has a value", "ranges")
+    assert set(errors) == {"soft", "tight", "members"}
+    assert errors["soft"][0] < about.study.independence[0]
+    assert "of every member" in " ".join(about.details())

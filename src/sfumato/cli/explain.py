@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from sfumato.explanation import Explanation, GroupingStudy, Risk
     from sfumato.explanation.odds import Odds
+    from sfumato.policy import Policy
     from sfumato.query import Workload
+    from sfumato.table.table import Table
 
 DRAFT = (
     "the policy is a draft that nobody has reviewed, so `sfumato publish` refuses it; `sfumato policy check` lists its decisions"
@@ -68,11 +71,25 @@ def explain(
     with limited(workers), progress_bar() as tell:
         tell("reading the table", 0.0)
         table = chosen.read_table(source)
-        about = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
+        members = None if quick else _members(chosen, source)
+        given: dict[str, Any] = {"workload": asked, "quick": quick, "members": members, "workers": workers, "progress": tell}
+        about = make(table, chosen.requirement, method=chosen.method, **given)
     if as_json:
         print_json(about.to_dict())
     else:
         _show(about, every=every)
+
+
+def _members(policy: Policy, source: Any) -> Table | None:
+    """Return the people of a table one by one where the policy publishes whole households, and they can be read like that."""
+    from sfumato.errors import SfumatoError
+    from sfumato.table.secrets import single_people
+
+    try:
+        schema = single_people(policy.schema)
+        return None if schema is None else replace(policy, schema=schema).read_table(source)
+    except SfumatoError:
+        return None  # it is a figure beside others
 
 
 def read_workload(path: Path) -> Workload:

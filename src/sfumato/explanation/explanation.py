@@ -182,10 +182,13 @@ def explain(
     method: Method | None = None,
     workload: Workload | None = None,
     quick: bool = False,
+    members: Table | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Explanation:
     """Return what the requirement means for this table. Nothing is published.
+
+    Where whole households are published, `members` are the same people one by one: what boxes of them reach is measured beside.
 
     The loss per strategy is Σ(size − 1)² over blind buckets, from counts alone. Anatomy stands beside them at ℓ = ⌈1/smallest
     bound⌉, the only way it can keep bounds that differ. Query error and exposure are measured on releases made in memory, with
@@ -201,8 +204,9 @@ def explain(
     values, sets = _valued(table, requirement, method)
     cost, obstacle = _cost(table, requirement, method, tell)
     measured = None
-    if cost.measurable and not quick and table.bundles is None:  # its questions are for one value a person
-        measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
+    generated = table.bundles is not None and method.bounds_declared  # people with several values are not made up
+    if cost.measurable and not quick and not generated:
+        measured = study(table, requirement, method, workload=workload, members=members, workers=workers, progress=tell)
         obstacle = obstacle or _found_out(measured)
         if obstacle is not None:
             rows = tuple(replace(row, chosen=row.chosen and row.groups is None) for row in measured.rows)
@@ -233,11 +237,25 @@ def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tup
         if asked.bounds_odds:
             declared = shares  # any belief grows by the same odds, also that of what people have
         limits = asked.limits(shares) | asked.limits(declared)
+        by_band = _largest(part, asked)
+        limits |= {value: limit for value, limit in by_band.items() if value in limits}
         mark = f"{name}: " if table.schema.protects_each else ""
         values += [ValueBound(mark + value, counts[value], shares[value], limits[value]) for value in counts]
         bounded = _sets(asked, counts, declared, _about(part, method))
+        bounded = tuple(replace(a, bound=by_band.get(f"any of {a.value}", a.bound)) for a in bounded)
         sets += [replace(a, value=mark + a.value, members=tuple(mark + v for v in a.members)) for a in bounded]
     return tuple(sorted(values, key=lambda bound: (bound.count, bound.value))), tuple(sets)
+
+
+def _largest(table: Table, requirement: Requirement) -> dict[str, Fraction]:
+    """Return the largest bound of every value and set of one secret among bands with their own; nothing where there are none."""
+    if table.schema.people_rule.shares != "band":
+        return {}
+    try:
+        bounds = table_bounds(table, requirement)
+    except Infeasible:
+        return {}  # the obstacle is told
+    return dict(zip(bounds.labels, bounds.limits, strict=True))
 
 
 def _about(table: Table, method: Method) -> About:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sfumato.exact import percent
 from sfumato.explanation.cost import people_text, range_text
-from sfumato.explanation.study import NOBODY, GroupingStudy, MeasuredGrouping
+from sfumato.explanation.study import MEMBERS, NOBODY, GroupingStudy, MeasuredGrouping
 from sfumato.methods import NearGroups
 from sfumato.policy.words import an
 
@@ -15,6 +15,7 @@ WAYS: Mapping[str, str] = {
     "safe": "near people, safe cuts",
     "soft": "near people, soft cuts",
     "tight": "near people, tight cuts",
+    MEMBERS: "single people of the households, near ones",
 }
 """What each way to group people is called for people."""
 

@@ -184,6 +184,9 @@ def _feasible(about: Explanation) -> list[str]:
     return [f"{can}{largest}."]
 
 
+OWN_BOUND = "[requirement.bounds] gives a value its own bound"
+
+
 def _unprotected(about: Explanation) -> list[str]:
     if about.obstacle in _NOBODY:
         return []
@@ -193,10 +196,12 @@ def _unprotected(about: Explanation) -> list[str]:
     if not about.rule.unbounded:
         kept = about.feasible and about.method.paper_claim is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
-    if about.table.protects_each:
+    if about.table.protects_each or about.table.facts is not None:
+        own = "[requirement.columns] gives a column its own bounds" if about.table.protects_each else OWN_BOUND
+        where = ", in some band at least" if about.table.by_band else ""
         return [
-            f"Unprotected: values without a bound, {_quoted(about.rule.unbounded)}. A release may show openly who has them; "
-            "[requirement.columns] gives a column its own bounds."
+            f"Unprotected: values without a bound{where}, {_quoted(about.rule.unbounded)}. A release may show openly who has "
+            f"them; {own}."
         ]
     unbounded = about.rule.unbounded
     share = sum((value.share for value in unbounded), start=Fraction(0))
@@ -205,7 +210,7 @@ def _unprotected(about: Explanation) -> list[str]:
     alone = "" if large else ", in buckets of one person"
     return [
         f"Unprotected: {percent(share)} of people have values without a bound, {_quoted(unbounded)}. A release may show "
-        f"openly who has them{alone}; [requirement.bounds] gives a value its own bound."
+        f"openly who has them{alone}; {OWN_BOUND}."
     ]
 
 
@@ -292,7 +297,8 @@ def _promise(about: Explanation) -> list[str]:
             household=about.table.household,
             by_band=about.table.by_band,
         )
-        return [f"{promise}: {claim.statement}"]
+        own = " Bounds follow from the shares in each band; told here is the largest of a value." if about.table.by_band else ""
+        return [f"{promise}: {claim.statement}{own}"]
     return [
         *([] if about.cost.presence is None else about.cost.presence.promise()),
         f"{promise} is made against somebody {KNOWS[rule.against]}, and who sees no link between quasi and sensitive values"

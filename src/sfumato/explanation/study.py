@@ -33,6 +33,9 @@ QUESTIONS = 300
 MOST_PEOPLE = 300_000
 """A larger table is sampled for the random questions: the study then takes some seconds for any table."""
 
+MEMBERS = "members"
+"""What boxes of single people are called beside those of households."""
+
 ONE_BOX = "no room for a first cut, so everybody is in one box"
 
 NOBODY = "nobody"
@@ -94,10 +97,13 @@ def study(
     method: Method,
     *,
     workload: Workload | None = None,
+    members: Table | None = None,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> GroupingStudy:
     """Return the figures of blind groups, safe and tight boxes, and of the policy's own method where it is none of these.
+
+    Of households beside them those of boxes of their `members`, where these are given.
 
     Questions are random sets and ranges of values, always the same ones, or the owner's `workload`. Releases are made with a
     fixed seed. Takes about 3 s for 100,000 people and seven columns on two cores.
@@ -121,6 +127,8 @@ def study(
                 raise  # nothing about the bounds: publishing would stop here too
             figures = MeasuredGrouping(name, against, note=error.message)
         rows.append(replace(figures, name=name, chosen=chosen))
+    if members is not None and workload is None:
+        rows.append(_of_members(sample(members, MOST_PEOPLE), requirement, workers))
     return GroupingStudy(
         people=people.rows,
         sampled=people.rows < table.rows,
@@ -132,6 +140,16 @@ def study(
         rows=tuple(rows),
         generated=method.bounds_declared,
     )
+
+
+def _of_members(people: Table, requirement: Requirement, workers: int | None) -> MeasuredGrouping:
+    """Return the figures of boxes of single people, asked the same kinds of questions."""
+    try:
+        asked = [_ask(people, each) for each in random_workloads(people, one_value=True)]
+        found = _measure(people, requirement, Boxes(), asked, workers)
+    except SfumatoError as error:
+        return MeasuredGrouping(MEMBERS, requirement.against, note=error.message)
+    return replace(found, name=MEMBERS, note="no link between relatives is covered")
 
 
 def sample(table: Table, most: int) -> Table:
@@ -151,11 +169,15 @@ def _somebody(table: Table) -> Integers:
     return np.searchsorted(begin, np.unique(value, return_index=True)[1], side="right") - 1
 
 
-def random_workloads(table: Table, queries: int = QUESTIONS) -> list[Workload]:
-    """Return random questions about sets, and about ranges, of values: always the same ones."""
-    sets = anatomy_workload(table, queries=queries, seed=_SEED)
+def random_workloads(table: Table, queries: int = QUESTIONS, *, one_value: bool = False) -> list[Workload]:
+    """Return random questions about sets, and about ranges, of values: always the same ones.
+
+    Where people may have several values, the first are about single ones.
+    """
+    several = one_value or table.bundles is not None
+    sets = anatomy_workload(table, queries=queries, seed=_SEED, one_value=several)
     ranges = range_workload(table, queries=queries, lambda_=min(3, len(table.quasi)), seed=_SEED + 1)
-    return [replace(sets, name="random sets"), replace(ranges, name="ranges")]
+    return [replace(sets, name="who has a value" if several else "random sets"), replace(ranges, name="ranges")]
 
 
 def checked_workload(table: Table, workload: Workload) -> Workload:
@@ -200,7 +222,7 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     blind = method if method.way == "setting" else MultiSize()
     soft = replace(own, weights=None) if own.weights == "association" else own
     cuts = "safe" if own.patience == 0 else "soft"
-    if not table.schema.protects_each:
+    if not table.schema.protects_each and table.bundles is None:
         yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
     yield cuts, "engineer", soft, near and requirement.against != "reader"
     yield "tight", "reader", replace(own, patience=None), near and requirement.against == "reader"

@@ -60,10 +60,17 @@ def values_per_predicate(size: int, selectivity: float, attributes: int) -> int:
 
 
 def anatomy_workload(
-    table: TableLike, *, queries: int = 5000, qd: int | None = None, selectivity: float = 0.01, seed: int = 0
+    table: TableLike,
+    *,
+    queries: int = 5000,
+    qd: int | None = None,
+    selectivity: float = 0.01,
+    seed: int = 0,
+    one_value: bool = False,
 ) -> Workload:
     """Return queries with random sets of values on qd random quasi columns and on the sensitive attribute ([F' §7]).
 
+    With `one_value` they ask for one value of the sensitive attribute, which somebody may have among others.
     `qd=None` draws it uniformly from 1 … the number of quasi columns. Questions that nobody meets stay in.
     """
     _check(queries=queries, share=selectivity, columns=qd, most=len(table.quasi))
@@ -76,7 +83,7 @@ def anatomy_workload(
             column = table.quasi[j]
             parts.append(_code_set(column, _draw(random, column.size, values_per_predicate(column.size, selectivity, many))))
         domain = secrets[number % len(secrets)]
-        chosen = _draw(random, len(domain), values_per_predicate(len(domain), selectivity, many))
+        chosen = _draw(random, len(domain), 1 if one_value else values_per_predicate(len(domain), selectivity, many))
         made.append(Query(And((*parts, _value_set(domain, chosen))), terms="published"))
     return Workload(f"Anatomy-style, selectivity {selectivity:g}, qd {qd or f'1…{len(table.quasi)}'}", tuple(made))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, did_you_mean
@@ -142,6 +143,24 @@ def public_secrets(schema: Schema) -> dict[str, Any]:
     if rule.most is not None:
         gathered["most"] = dict(rule.most) if isinstance(rule.most, Mapping) else rule.most
     return {"secrets": secrets} | ({"people": gathered} if gathered else {})
+
+
+def single_people(schema: Schema) -> Schema | None:
+    """Return how the same table is read person by person where whole households are published; None where none are.
+
+    Relatives are then taken for strangers: it is for figures beside those of households, and nothing is published like this.
+    """
+    rule = schema.people_rule
+    if rule.unit is None:
+        return None
+    kept: dict[str, Any] = {"key": rule.member, "keep": "all", "quasi": rule.quasi} if rule.several else {"rows": "people"}
+    return replace(
+        schema,
+        identifier=[name for name in schema.identifier if name in rule.member],
+        other=[*schema.other, *(name for name in schema.identifier if name not in rule.member)],
+        quasi=[name for name in schema.quasi if name not in rule.bands],
+        people=kept,
+    )
 
 
 def values_counted(schema: Schema) -> dict[str, int] | None:
