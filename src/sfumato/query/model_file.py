@@ -143,7 +143,7 @@ def _adding(trend: Trend) -> dict[str, Any]:
         "blocks": blocks,
         "grid": _array(GRID, "<f8"),
         "scale": _array(posterior.scale, "<f8"),
-        "turn": _array(posterior.turn, "<f4"),
+        "turn": _array(posterior.turn, "<f8"),
         "score": _array(posterior.score, "<f8"),
         "gain": _array(posterior.gain, "<f8"),
         "evidence": _array(posterior.evidence, "<f8"),
