@@ -100,10 +100,12 @@
     const rows = `${visible(table.a)}${two ? ` and ${visible(table.b)}` : ""}: ${kept.rows.length} of ${table.rows.length} rows`;
     const across = two ? ` and ${kept.cols.length} of ${table.cols.length} columns` : "";
     if (!cells.length) return `${rows}${across}; nothing meets the filter`;
+    // Where somebody may have several values, the rows of a secret overlap, and nothing adds up.
+    if (columns.get(table.a).overlaps || (two && columns.get(table.b).overlaps)) return `${rows}${across}`;
     const known = cells.every((k) => table.low[k] !== null);
     // Errors of cells may go together in any way: added up, they hold the worst case.
     const ends = known ? `, between ${number(Math.max(0, sum(table.low)))} and ${number(Math.min(data.people, sum(table.high)))}` : "";
-    return `${rows}${across}; together about ${number(sum(table.n))} people${sum(table.low) === sum(table.high) && known ? " (exact)" : ends}`;
+    return `${rows}${across}; together about ${number(Math.min(data.people, sum(table.n)))} people${sum(table.low) === sum(table.high) && known ? " (exact)" : ends}`;
   }
 
   // One column: a line a value, with its interval drawn.
@@ -292,6 +294,9 @@
     if (!data.promises.length) body.append(make("p", { class: "note careful" }, "This release promises no bound on what anybody believes about a person."));
     if (data.weaker) body.append(make("p", {}, data.weaker));
     for (const one of data.promises) body.append(make("p", { class: "note good" }, one.text));
+    if (data.bounds.length) body.append(make("details", {}, make("summary", {}, "The bound of every value"), make("table", {},
+      make("thead", {}, make("tr", {}, ...["value", "people who have it", "belief at most"].map((one, k) => make("th", { scope: "col", class: k ? "number" : "" }, one)))),
+      make("tbody", {}, ...data.bounds.map((one) => make("tr", {}, make("th", { scope: "row" }, one[0]), make("td", { class: "number" }, one[1]), make("td", { class: "number" }, one[2])))))));
     body.append(...data.open.map((one) => make("p", {}, one)));
     body.append(make("p", {}, "This page repeats the promise; it does not check it. \u201csfumato audit\u201d does, with the release alone or with the original table."));
     at("columns-body").append(make("dl", {}, ...data.columns.flatMap((one) =>

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from sfumato import __version__
 from sfumato.charts.svg import DARK, LIGHT, colours
 from sfumato.errors import OutputError
+from sfumato.exact import percent
 from sfumato.notebook import text as html_text
 from sfumato.policy.words import recoding_in_words
 from sfumato.progress import Progress, silent
@@ -34,6 +36,8 @@ MOST_CELLS = 90_000
 """Cells of cross tables that a page holds: about 45 bytes each."""
 
 CONFIDENCE = 0.95
+
+_EDGE = ", each band called by its lower edge"
 
 
 def explore_page(release: Release, *, progress: Progress = silent) -> tuple[bytes, list[str]]:
@@ -74,8 +78,20 @@ def _about(release: Release) -> dict[str, Any]:
         "seen": [SEEN.get(form, ""), *([SEVERAL] if manifest.bundled else [])],
         "promises": statements,
         "weaker": weaker,
+        "bounds": _bounds(release) if manifest.claims else [],
         "open": [f"Not promised, {NOT_PROMISED}"],
     }
+
+
+def _bounds(release: Any) -> list[list[str]]:
+    """Return of every sensitive value the share of people who have it and its bound, where the manifest says them."""
+    found = []
+    for part in release.each:
+        listed = [one for one in part.manifest.values or () if "bound" in one]
+        for one in listed:
+            named = f"{part.domain.names[0]}: {one['value']}" if len(release.each) > 1 else str(one["value"])
+            found.append([named, percent(Fraction(int(one["count"]), release.rows)), percent(Fraction(str(one["bound"])))])
+    return found
 
 
 def _form(release: Release) -> str:
@@ -89,7 +105,8 @@ def _column(release: Release, one: Margin) -> dict[str, Any]:
     return {
         "name": one.name,
         "secret": one.secret,
-        "shown": plain if recoded is None else recoding_in_words(recoded),
+        "overlaps": one.secret and release.manifest.bundled,
+        "shown": plain if recoded is None else recoding_in_words(recoded) + (_EDGE if "width" in recoded else ""),
         "values": [cell_texts((one.name,), key)[0] for key, _ in one.answer],
         **_figures([answer for _, answer in one.answer]),
     }
