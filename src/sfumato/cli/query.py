@@ -202,9 +202,12 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
     for one in warned:
         warn(str(one.message))
     if without:
-        warn(f"{without}: the database has the published tables only")
+        warn(f"{without}: the database has the published tables and counts only")
         return
-    console().print(f"Wrote {shown(target)}: the published tables, `completed`, weighted_count(weight), count_where('condition')")
+    console().print(
+        f"Wrote {shown(target)}: the published tables, counts_… and cross_… with intervals, `completed`, "
+        "weighted_count(weight), count_where('condition')"
+    )
 
 
 def on_terminal() -> bool:
