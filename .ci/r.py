@@ -41,7 +41,11 @@ def main():
             (place / "library").mkdir()
             run("R", "CMD", "INSTALL", "-l", place / "library", built, cwd=place)
             run("R", "CMD", "Sweave", package / "vignettes" / "release.Rnw", cwd=place, R_LIBS=str(place / "library"))
-        print(*[line for line in told.splitlines() if line.endswith(("NOTE", "WARNING", "ERROR"))], told[told.rindex("* DONE") :], sep="\n")
+        print(
+            *[line for line in told.splitlines() if line.endswith(("NOTE", "WARNING", "ERROR"))],
+            told[told.rindex("* DONE") :],
+            sep="\n",
+        )
         return 1 if "WARNING" in told else 0
 
 

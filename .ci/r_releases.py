@@ -1,6 +1,6 @@
 """Releases for the tests of the R package, with their models and Python's answers: made anew at every run, from made-up tables.
 
-    python .ci/r_releases.py DIRECTORY
+python .ci/r_releases.py DIRECTORY
 """
 
 import json
@@ -77,10 +77,10 @@ def quasi_part(column, recoded, coins):
         return among(column.name, coins.choice(sorted(listed), min(len(listed), int(coins.integers(1, 4))), replace=False))
     low, high = sorted(sorted(listed)[k] for k in coins.integers(0, len(listed), 2))
     day = column.kind == "date"
-    sql = [f"\"{column.name}\" >= " + (f"'{low}'" if day else f"{low}")]
+    sql = [f'"{column.name}" >= ' + (f"'{low}'" if day else f"{low}")]
     r = [f"`{column.name}` >= " + (f'as.Date("{low}")' if day else f"{low}")]
     if not recoded:
-        sql.append(f"\"{column.name}\" <= " + (f"'{high}'" if day else f"{high}"))
+        sql.append(f'"{column.name}" <= ' + (f"'{high}'" if day else f"{high}"))
         r.append(f"`{column.name}` <= " + (f'as.Date("{high}")' if day else f"{high}"))
     return " AND ".join(sql), " & ".join(r)
 
@@ -133,7 +133,11 @@ def tables(release):
 
 def pooled():
     """Return results of three tables, and what they are together."""
-    fits = [([0.1, 2.0], [[0.04, 0.01], [0.01, 0.5]]), ([0.3, 2.5], [[0.05, 0.0], [0.0, 0.4]]), ([0.2, 1.0], [[0.04, 0.0], [0.0, 0.6]])]
+    fits = [
+        ([0.1, 2.0], [[0.04, 0.01], [0.01, 0.5]]),
+        ([0.3, 2.5], [[0.05, 0.0], [0.0, 0.4]]),
+        ([0.2, 1.0], [[0.04, 0.0], [0.0, 0.6]]),
+    ]
     combined = sf.combine(fits, names=["a", "b"], freedom=40)
     return {"fits": [{"coef": one, "vcov": two} for one, two in fits], "combined": combined.to_arrow().to_pylist()}
 

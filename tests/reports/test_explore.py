@@ -72,7 +72,8 @@ def test_no_name_or_value_leaves_the_data(page):
     text = page.read_text(encoding="utf-8")
     assert text.count("<script") == 2
     assert text.count("</script>") == 2
-    assert "\u2028" not in text and "\u2029" not in text
+    assert "\u2028" not in text
+    assert "\u2029" not in text
     assert "<img" not in text
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert json.loads(script_safe(HOSTILE)) == HOSTILE
@@ -151,7 +152,9 @@ def test_a_browser_filters_downloads_turns_dark_and_is_driven_by_keys(page, tmp_
         assert chosen.get_attribute("data-cell") == str(2 * sorted(HOSTILE).index(left[1]) + 1)
         assert at("detail").text == chosen.get_attribute("aria-label")
         assert f"{left[1]}, {NAMED} m:" in at("detail").text
-        unnamed = "return [...document.querySelectorAll('input,select,button')].filter(e => !e.textContent && !e.labels?.length).length"
+        unnamed = (
+            "return [...document.querySelectorAll('input,select,button')].filter(e => !e.textContent && !e.labels?.length).length"
+        )
         assert driver.execute_script(unnamed) == 0
         assert driver.execute_script("return window.hacked") is None
         assert [one for one in driver.get_log("browser") if one["level"] == "SEVERE"] == []

@@ -21,4 +21,6 @@ def write_model_file(directory: Path, release: Release, target: Path) -> None:
         tell("learning", 0.0)
         with writing(target):
             size = write_model(release, target, manifest=sha256(directory / MANIFEST))
-    console().print(f"Wrote {shown(target)} ({size / 1e6:.1f} MB), which is of this release alone: docs/formats.md, `count()` in R")
+    console().print(
+        f"Wrote {shown(target)} ({size / 1e6:.1f} MB), which is of this release alone: docs/formats.md, `count()` in R"
+    )

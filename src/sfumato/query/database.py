@@ -7,7 +7,7 @@
 | `completed_1` … `completed_m` | views: one completed table each |
 | `weighted_count(weight)` | a macro, for SELECT … FROM completed: the estimated number of people |
 | `count_where('condition')` | a table macro: the estimated number of people, its standard error and a 95 % interval |
-| `counts_<column>`, `cross_<column>_<column>` | tables with a comment each: every column, and two of them, as estimated counts with 95 % intervals |
+| `counts_<column>`, `cross_<column>_<column>` | tables, each with a comment: estimated counts with 95 % intervals |
 
 Several secrets that are protected each by itself are drawn independently inside groups: a count over two of them, and its
 interval, take them as that. Completed tables have bands of numbers as their middles (`sfumato.query.bands`). Everything lies in

@@ -1,6 +1,6 @@
 """Every table of one or two columns that a release answers: what a page shows, and a database holds, of it.
 
-Two secrets are in no table together: where each is protected by itself, how they go together is not published.
+Two sensitive columns are in no table together: where each is protected by itself, how they go together is not published.
 """
 
 from __future__ import annotations

@@ -53,7 +53,9 @@ def explore_page(release: Release, *, progress: Progress = silent) -> tuple[byte
             left.append(f"{pair.names[0]} and {pair.names[1]}: {found}")
     counted = {one.name for one in columns}
     told = release.manifest.schema
-    left += [f"{one['name']}: too many values" for role in ("quasi", "sensitive") for one in told[role] if one["name"] not in counted]
+    left += [
+        f"{one['name']}: too many values" for role in ("quasi", "sensitive") for one in told[role] if one["name"] not in counted
+    ]
     about = {**_about(release), "columns": [_column(release, one) for one in columns]}
     while len(page := _html({**about, "tables": tables, "left": left})) > MOST_BYTES and tables:
         largest = max(tables, key=lambda table: len(json.dumps(table)))
