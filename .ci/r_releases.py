@@ -151,7 +151,8 @@ def main(place):
         made.save(place / name, format="csv")
         release = sf.Release.load(place / name)
         try:
-            write_model(release, place / f"{name}.json", manifest=sha256(place / name / MANIFEST))
+            kind = "json" if name == "boxes" else "json.gz"
+            write_model(release, place / f"{name}.{kind}", manifest=sha256(place / name / MANIFEST))
         except QueryError:
             expected["refused"].append(name)
             continue

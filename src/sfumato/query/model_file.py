@@ -1,4 +1,4 @@
-"""What a release of groups teaches, as one JSON file that any language can answer counts from; `docs/formats.md` has the formulas.
+"""What a release of groups teaches, as one JSON file that any language can answer counts from: formulas are in `docs/formats.md`.
 
 Rows of `qit` and of `st` are referred to by their place in the published tables, so that no reader has to compare values. Numbers
 stand as base64 of their little-endian bytes. A file is bound to its release by the sha-256 of the manifest.
