@@ -66,8 +66,9 @@ def cross_tables(
     """Yield every pair with its cross table, or with why there is none: so many cells in all are looked at, at `most`."""
     left = most
     for pair in listed:
-        if pair.cells > min(left, MAX_CELLS):
-            yield pair, f"{pair.cells:,} cells are more than fit"
+        room = min(left, MAX_CELLS)
+        if pair.cells > room:
+            yield pair, f"{pair.cells:,} cells, where there is room for {room:,}"
             continue
         try:
             table = crosstab(release, *pair.names, confidence=confidence, estimator=estimator)
