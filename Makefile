@@ -62,8 +62,9 @@ bench: $(STAMP)
 studies: $(STAMP)
 	$(BIN)/python -m benchmarks.studies $(if $(QUICK),--quick) $(STUDY)
 
-# The studio's pages as pictures for the guide; needs Debian's chromium and chromium-driver.
+# The first picture, and the studio's pages as pictures for the guide; these need Debian's chromium and chromium-driver.
 pictures: $(STAMP)
+	$(BIN)/python -m benchmarks._first_picture
 	$(BIN)/python -m benchmarks._screens
 
 # The guide as a site, in build/site; a broken link is an error.

@@ -18,8 +18,11 @@ settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
 settings.load_profile(PROFILE)
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell lets jobs in the background ignore ctrl-C; some tests send it
+# A shell lets jobs in the background ignore ctrl-C, and nohup the end of a terminal; some tests send these.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items):

@@ -71,8 +71,8 @@ def test_compiled_code_is_kept_until_a_kernel_of_another_file_changes(package: P
 class Caller:
     """Loads a file with a kernel anew, as another process would, and calls it."""
 
-    def __init__(self, home: Path, patch: pytest.MonkeyPatch, errors: pytest.CaptureFixture[str]) -> None:
-        self.source, self.place, self.patch, self.errors = home / "alone_kernels.py", home / "kept", patch, errors
+    def __init__(self, home: Path, patch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture) -> None:
+        self.source, self.place, self.patch, self.log = home / "alone_kernels.py", home / "kept", patch, log
         self.source.write_text("from sfumato._jit import njit\n" + CALLEE.split("\n", 1)[1].format(1))
         self.names("SFUMATO_CACHE", self.place)
 
@@ -81,13 +81,14 @@ class Caller:
             self.patch.setenv(one, str(place) if one == variable else "")
 
     def __call__(self) -> tuple[bool, str]:
-        """Return whether code was compiled for it, and what was said."""
+        """Return whether code was compiled for it, and what was logged, a line a warning."""
         _jit._stated_place.cache_clear()
         _jit._told.clear()
+        self.log.clear()
         told: list[str] = []
         with listening(lambda stage, done: told.append(stage)):
             assert runpy.run_path(str(self.source))["amount"](1) == 2
-        return told == [COMPILING], self.errors.readouterr().err
+        return told == [COMPILING], "".join(f"{one.message}\n" for one in self.log.records if one.levelname == "WARNING")
 
     def kept(self, ending: str) -> Path:
         (found,) = self.place.rglob(f"*{ending}")
@@ -95,8 +96,8 @@ class Caller:
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Caller]:
-    yield Caller(tmp_path, monkeypatch, capsys)
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Caller]:
+    yield Caller(tmp_path, monkeypatch, caplog)
     _jit._stated_place.cache_clear()
 
 
@@ -118,7 +119,7 @@ def test_a_directory_that_others_can_write_is_refused_in_a_sentence(call: Caller
     give_away(call.place) if how == "of another user" else call.place.chmod(0o770 if how == "open to a group" else 0o707)
     compiled, said = call()
     assert compiled
-    assert said.startswith(f"note: {variable}: others can write to {call.place}, and could let you run code of theirs")
+    assert said.startswith(f"{variable}: others can write to {call.place}, and could let you run code of theirs")
     assert said.count("\n") == 1
     assert call.kept(".nbi").read_bytes() == before
 
@@ -151,7 +152,7 @@ def test_damaged_code_is_compiled_once_more_with_a_word(call: Caller, ending: st
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes({"cut": bytes(data[:-20]), "empty": b"", "bit": bytes(data), "text": b"nothing of the kind"}[how])
-    told = f"note: compiled code in {path.parent} was damaged, or others could write to it; it is made again\n"
+    told = f"compiled code in {path.parent} was damaged, or others could write to it; it is made again\n"
     assert call() == (True, told)
     assert call() == KEPT
 

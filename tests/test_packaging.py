@@ -18,8 +18,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
-def standing_alone(monkeypatch):
-    """The function of hatch_build.py, which needs nothing of hatchling but a name."""
+def build(monkeypatch):
+    """hatch_build.py, which needs nothing of hatchling but a name."""
     interface = ModuleType("hatchling.metadata.plugin.interface")
     interface.MetadataHookInterface = object
     for name in ("hatchling", "hatchling.metadata", "hatchling.metadata.plugin"):
@@ -28,7 +28,12 @@ def standing_alone(monkeypatch):
     found = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    return module.standing_alone
+    return module
+
+
+@pytest.fixture
+def standing_alone(build):
+    return build.standing_alone
 
 
 def test_the_version_stands_once():
@@ -36,6 +41,48 @@ def test_the_version_stands_once():
     assert "version" in PROJECT["project"]["dynamic"]
     home = ROOT / PROJECT["tool"]["hatch"]["version"]["path"]
     assert re.findall(r'^__version__ = "(.+)"$', home.read_text(encoding="utf-8"), flags=re.MULTILINE) == [sfumato.__version__]
+
+
+def test_whoever_cites_it_cites_this_version():
+    cited = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert cited == [sfumato.__version__]
+
+
+def test_the_public_repository_stands_once_and_all_links_follow_from_it(build):
+    assert "urls" in PROJECT["project"]["dynamic"]
+    assert re.fullmatch(r"(https://\S+[^/])?", PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["source"])
+    assert build.links("", "1.2") == {}
+    made = build.links("https://example.org/sfumato", "1.2")
+    assert made["Changelog"] == "https://example.org/sfumato/blob/v1.2/CHANGELOG.md"
+    assert {"Source", "Documentation", "Issues"} < set(made)
+    files = [address.partition("/blob/v1.2/")[2] for address in made.values() if "/blob/" in address]
+    assert files
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
+def test_the_public_workflow_runs_what_a_submission_must_pass():
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    needed = set(re.findall(r"^make (\S+)$", run, flags=re.MULTILINE))
+    assert {"test", "packages", "docs"} <= needed
+    assert needed <= set(re.findall(r"run: make (\S+)$", workflow, flags=re.MULTILINE))
+
+
+def test_named_pythons_are_those_of_the_matrix_and_no_untested_system_is_named():
+    classified = PROJECT["project"]["classifiers"]
+    named = [one.rpartition(" :: ")[2] for one in classified if re.search(r":: 3\.\d+$", one)]
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    linux = re.search(r"\n  linux:.*?python: \[(.*?)\]", workflow, flags=re.DOTALL)[1]
+    assert named == re.findall(r"3\.\d+", linux)
+    assert PROJECT["project"]["requires-python"] == f">={named[0]}"
+    assert [one for one in classified if one.startswith("Operating")] == ["Operating System :: POSIX :: Linux"]
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    cited = set(re.findall(r"@(\w+)", (ROOT / "paper" / "paper.md").read_text(encoding="utf-8").partition("# Summary")[2]))
+    listed = re.findall(r"^@\w+\{(\w+),$", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == cited
 
 
 def test_a_description_without_a_public_repository_keeps_the_words_of_links(standing_alone):
@@ -48,6 +95,15 @@ def test_links_and_pictures_of_a_description_lead_to_the_version_in_the_public_r
     made = standing_alone(text, "https://example.org/sfumato", "1.2")
     assert made == (
         "![a curve](https://example.org/sfumato/raw/v1.2/docs/x.svg) [the page](https://example.org/sfumato/blob/v1.2/docs/y.md#z)"
+    )
+
+
+def test_a_picture_that_differs_by_screen_follows_the_same_rule(standing_alone):
+    text = '<picture><source media="(max-width: 9px)" srcset="a.svg"><img src="b.svg" alt="a curve"></picture>'
+    assert standing_alone(text, "", "1.2") == "*a curve*"
+    raw = "https://example.org/sfumato/raw/v1.2"
+    assert standing_alone(text, "https://example.org/sfumato", "1.2") == (
+        f'<picture><source media="(max-width: 9px)" srcset="{raw}/a.svg"><img src="{raw}/b.svg" alt="a curve"></picture>'
     )
 
 

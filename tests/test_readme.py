@@ -55,5 +55,7 @@ def test_the_python_example_runs(place):
 
 def test_every_file_the_readme_points_to_exists():
     root = Path(__file__).parent.parent
-    for link in re.findall(r"\]\(([^)#]+)\)", README):
+    links = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r'(?:src|srcset)="([^"]+)"', README)
+    assert "docs/pictures/six-people-narrow.svg" in links
+    for link in links:
         assert (root / link).exists(), link

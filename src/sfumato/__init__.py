@@ -5,10 +5,13 @@ The public names load when they are first used, so that `import sfumato` and `sf
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # what is logged is said only where somebody listens
 
 _NAMES = {
     "sfumato.api": "audit compare draft explain publication publish",

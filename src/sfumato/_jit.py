@@ -31,7 +31,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from sfumato.places import is_own, private_directory, user_cache
-from sfumato.progress import compiling
+from sfumato.progress import LOG, compiling
 
 _FOR_KERNELS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -158,11 +158,17 @@ def _stated_place() -> str | None:
             if is_own(place):
                 return str(place)
             _tell_once(
-                f"note: {variable}: others can write to {place}, and could let you run code of theirs; compiled code is kept in "
-                "memory only. To start faster, name a directory of your own (chmod 700)\n"
+                f"{variable}: others can write to {place}, and could let you run code of theirs; compiled code is kept in "
+                "memory only. To start faster, name a directory of your own (chmod 700)"
             )
             return ""
     return None
+
+
+def kept_in(kernel: Any) -> Path | None:
+    """Return the directory in which a kernel's compiled code is kept; None where that is in memory only."""
+    kept = getattr(kernel._made, "_cache", None)  # numba that was told to compile nothing has none
+    return None if kept is None or kept.cache_path is None else Path(kept.cache_path)
 
 
 def _kept(made: Any) -> bool:
@@ -264,7 +270,7 @@ def _whole(content: bytes) -> bytes:
 
 
 def _made_again(place: str) -> None:
-    _tell_once(f"note: compiled code in {place} was damaged, or others could write to it; it is made again\n")
+    _tell_once(f"compiled code in {place} was damaged, or others could write to it; it is made again")
 
 
 @functools.cache
@@ -279,10 +285,10 @@ def _state_of_kernels() -> str:
     return digest.hexdigest()
 
 
-_IN_MEMORY = "note: compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own\n"
+_IN_MEMORY = "compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own"
 
 
 def _tell_once(note: str) -> None:
     if note not in _told:
         _told.add(note)
-        sys.stderr.write(note)
+        LOG.warning("%s", note)

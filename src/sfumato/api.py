@@ -24,7 +24,7 @@ from sfumato.budget import book_draw
 from sfumato.errors import PolicyError, PublicationWarning
 from sfumato.methods import Method, Publication, choose_method, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress, listening, silent
+from sfumato.progress import LOG, Progress, listening, silent
 from sfumato.randomness import Randomness, coins_of
 from sfumato.release.base import Release
 from sfumato.release.files import read_manifest, read_release
@@ -78,6 +78,7 @@ def publication(
     drawn = book_draw(chosen, asked, bounds, lambda: people.marks, register=register, budget=_least(budget, requirement))
     with listening(progress or silent) as tell:
         made = chosen.run(people, asked, bounds=bounds, random=coins, progress=tell)
+    LOG.info("made and audited a release by %s", chosen.name)
     return made if drawn is None else replace(made, spent=drawn.to_dict())
 
 
@@ -239,7 +240,8 @@ def explain(
 
     columns = said(explain, columns)
     people, asked, own = understood(table, requirement, columns, method, publishing=False)
-    return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=progress)
+    with listening(progress or silent) as tell:
+        return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=tell)
 
 
 @by_name
@@ -298,17 +300,18 @@ def compare(
         workers=workers,
         out=None if out is None else Path(out),
     )
-    return make(
-        read,
-        asked,
-        method or own or default_method(asked, read),
-        methods=methods,
-        vary=vary,
-        translate=translate,
-        setting=setting,
-        reread=_rereading(given, read, policy),
-        progress=progress,
-    )
+    with listening(progress or silent) as tell:
+        return make(
+            read,
+            asked,
+            method or own or default_method(asked, read),
+            methods=methods,
+            vary=vary,
+            translate=translate,
+            setting=setting,
+            reread=_rereading(given, read, policy),
+            progress=tell,
+        )
 
 
 def _rereading(given: Any, table: Table, policy: Policy | None) -> Any:

@@ -33,7 +33,7 @@ class Registry(Mapping[str, type[Plugged]]):
         entry = installed(self._group)[name]
         plugin = entry.load()
         if not (isinstance(plugin, type) and issubclass(plugin, self._kind)):
-            raise PolicyError(f"{_package(entry)} gives {entry.value} as {name!r}, which is no {self._kind.__name__}")
+            raise PolicyError(f"{package_of_entry(entry)} gives {entry.value} as {name!r}, which is no {self._kind.__name__}")
         return cast("type[Plugged]", plugin)
 
     def __iter__(self) -> Iterator[str]:
@@ -53,9 +53,10 @@ def package_of(kind: type) -> str | None:
     for group in ("sfumato.methods", "sfumato.models"):
         for entry in installed(group).values():
             if entry.value == f"{owner.__module__}:{owner.__qualname__}":
-                return _package(entry)
+                return package_of_entry(entry)
     return package
 
 
-def _package(entry: EntryPoint) -> str:
+def package_of_entry(entry: EntryPoint) -> str:
+    """Return the package that gives an entry point, with its version where that is known."""
     return entry.value.split(".")[0] if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"

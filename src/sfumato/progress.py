@@ -1,12 +1,19 @@
-"""How long work tells where it is: a function that takes the name of the stage and the fraction done."""
+"""How long work tells where it is: a function that takes the name of the stage and the fraction done; and the log.
+
+The logger is `sfumato`, quiet unless the caller listens: stages at INFO, what a user should know of an installation at WARNING.
+No message shows a cell of a table, nor a figure that a release does not tell.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 Progress = Callable[[str, float], None]
+
+LOG = logging.getLogger("sfumato")
 
 COMPILING = "compiling kernels, once after an install"
 """The stage while machine code is made that is kept for the next time."""
@@ -45,6 +52,8 @@ class _Listener:
     done: float = 0.0
 
     def __call__(self, stage: str, done: float) -> None:
+        if stage != self.stage and self is _listeners[-1]:  # who listens around it hears the same stage again
+            LOG.info("%s", stage)
         self.stage, self.done = stage, done
         self.progress(stage, done)
 

@@ -183,19 +183,23 @@ def drop_powers() -> None:
 COMPILES = "import numpy, sfumato.api, sfumato.release._covering_kernels as kernels; print(kernels.lowest_bit(numpy.uint64(8)))"
 
 
-def without_a_home(installed: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def without_a_home(installed: Path, *, first: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     kept |= {"HOME": "/dev/null/home", "PYTHONPATH": str(installed), **environment}
-    program = [sys.executable, "-c", COMPILES]
+    program = [sys.executable, "-c", first + COMPILES]
     return subprocess.run(program, env=kept, preexec_fn=drop_powers, capture_output=True, text=True, timeout=600, check=False)
 
 
-NOTE = "note: compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own\n"
+NOTE = "compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own\n"
 
 
-def test_a_read_only_installation_without_a_home_works_and_says_once_that_code_is_kept_in_memory(installed: Path) -> None:
-    done = without_a_home(installed)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", NOTE)
+def test_a_read_only_installation_without_a_home_works_and_tells_who_listens_that_code_is_in_memory(
+    installed: Path,
+) -> None:
+    quiet = without_a_home(installed)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "3\n", "")
+    logged = without_a_home(installed, first="import logging; logging.basicConfig(format='%(message)s'); ")
+    assert (logged.returncode, logged.stdout, logged.stderr) == (0, "3\n", NOTE)
 
 
 def test_compiled_code_is_kept_where_it_is_asked_for(installed: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What is looked at in a publication: its files, its audits, its answers, what is explained; or its refusal."""
 
+import functools
 import hashlib
 import json
 import sys
@@ -211,7 +212,7 @@ def watched(case: Any) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that hashes of CSV files and fits of other libraries depend on."""
+    """Return what hashes of CSV files, fits of other libraries and last digits depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = {}
@@ -220,4 +221,13 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return {"python": ".".join(map(str, sys.version_info[:3])), **found}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "arithmetic": arithmetic(), **found}
+
+
+@functools.cache
+def arithmetic() -> str:
+    """Return for which processor kernels and matrix products are compiled here: another one adds up in another order."""
+    from llvmlite.binding import get_host_cpu_name
+    from threadpoolctl import threadpool_info
+
+    return " ".join([get_host_cpu_name(), *sorted({pool.get("architecture", "") for pool in threadpool_info()})])

@@ -128,17 +128,20 @@ class Page:
 
     def find(self, mark: str) -> Any:
         """Return the element with a mark as soon as it is there."""
-        return wait(lambda: self.driver.find_element("css selector", f'[data-mark="{mark}"]'))
+        return wait(lambda: self._marked(mark))
+
+    def _marked(self, mark: str) -> Any:
+        return self.driver.find_element("css selector", f'[data-mark="{mark}"]')
 
     def text(self, mark: str, holds: str = "") -> str:
         """Return the text of an element as soon as there is one that holds some words."""
-        return str(wait(lambda: (text := self.find(mark).text) and holds in text and text))
+        return str(wait(lambda: (text := self._marked(mark).text) and holds in text and text))
 
     def press(self, mark: str) -> None:
         """Press what has a mark, as soon as it can be pressed."""
 
         def pressed() -> bool:
-            found = self.find(mark)
+            found = self._marked(mark)
             self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
             found.click()
             return True
@@ -178,14 +181,14 @@ class Page:
         from selenium.webdriver import Keys
 
         def typed() -> bool:
-            field = self.find(mark)
+            field = self._marked(mark)
             self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
             field.send_keys(Keys.CONTROL, "a")
             field.send_keys(text or Keys.DELETE)
             return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
 
         def left() -> bool:
-            self.find(mark).send_keys(Keys.TAB)
+            self._marked(mark).send_keys(Keys.TAB)
             return True
 
         wait(typed)

@@ -92,7 +92,11 @@ def _shared(body: str, numbered: str) -> str:
 
 def picture_page(chart: Chart, *, title: str, description: str = "") -> str:
     """Return the chart as a picture of its own, which follows the reader's choice of light or dark."""
-    svg = picture_svg(chart, title=title, description=description)
+    return on_its_own(picture_svg(chart, title=title, description=description))
+
+
+def on_its_own(svg: str) -> str:
+    """Return a picture whose colours are names with a style that sets them, by the reader's choice of light or dark."""
     style = (
         f"<style>:root{{{colours(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{colours(DARK)}}}}}"
         f"text{{font-family:{FONT}}}</style>"

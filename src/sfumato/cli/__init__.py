@@ -32,9 +32,10 @@ def _command() -> int:
     ended = 0
     try:
         catch_signals()
-        from sfumato.cli._streams import allow_lost_output
+        from sfumato.cli._streams import allow_lost_output, say_notes
 
         allow_lost_output()
+        say_notes()
         from sfumato.cli.app import app
 
         app()

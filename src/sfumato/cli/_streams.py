@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import select
 import sys
@@ -71,6 +72,20 @@ def _tolerant(stream: TextIO) -> TextIO:
     raw = _Output(stream.fileno(), "w", closefd=False)
     unknown = "backslashreplace" if stream.errors == "strict" else stream.errors
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=stream.encoding, errors=unknown, line_buffering=lines)
+
+
+class _Notes(logging.Handler):
+    """Says on standard error what a user should know of an installation."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"note: {visible(record.getMessage())}\n")
+
+
+def say_notes() -> None:
+    """Let what is logged as a warning be said, once: the command has nobody else who listens."""
+    log = logging.getLogger("sfumato")
+    if not any(isinstance(handler, _Notes) for handler in log.handlers):
+        log.addHandler(_Notes(logging.WARNING))
 
 
 def after_output(code: int) -> int:

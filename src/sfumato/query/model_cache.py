@@ -46,6 +46,13 @@ _TYPES = ("|b1", "|u1", "<u2", "<u4", "<i2", "<i4", "<i8", "<f4", "<f8")
 M = TypeVar("M", bound=Model[Any, Any])
 
 
+def user_models() -> Path | None:
+    """Return where a user's models lie, whether or not they are there: in `SFUMATO_CACHE` if that is set, else in her cache."""
+    stated = os.environ.get("SFUMATO_CACHE")
+    home = Path(os.path.abspath(stated)) if stated else user_cache()
+    return None if home is None else home / "models"
+
+
 @dataclass(frozen=True)
 class ModelCache:
     """Where the models of one release are kept, known by the sha-256 of its manifest.
@@ -60,9 +67,7 @@ class ModelCache:
     @classmethod
     def of_user(cls, manifest: str) -> ModelCache | None:
         """Return the user's models of a release: in `SFUMATO_CACHE` if that is set, else in her cache; None without one."""
-        stated = os.environ.get("SFUMATO_CACHE")
-        home = Path(os.path.abspath(stated)) if stated else user_cache()
-        place = private_directory(None if home is None else home / "models")
+        place = private_directory(user_models())
         return cls(place, manifest) if place is not None and is_own(place) else None
 
     def take(self, name: str, kind: type[M], engine: Any) -> M | None:

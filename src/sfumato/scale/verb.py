@@ -13,7 +13,7 @@ from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress, listening, silent
+from sfumato.progress import LOG, Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, scratch, workshop
 from sfumato.release.files import read_manifest, read_release
@@ -81,6 +81,7 @@ def publish_source(
         else:
             move_new(target, out)
             flush(out.parent)
+    LOG.info("published %d rows by %s to %s", done.manifest.rows, done.method.name, out)
     return done
 
 
