@@ -131,6 +131,14 @@ def test_a_browser_filters_downloads_turns_dark_and_is_driven_by_keys(page, tmp_
         assert left == sorted(one for one in HOSTILE if "script" in one)
         assert "2 of 7 rows" in at("status").text
 
+        cell = driver.find_element(By.CSS_SELECTOR, '#region td[tabindex="0"]')
+        cell.send_keys(Keys.ARROW_RIGHT)
+        driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+        chosen = driver.switch_to.active_element
+        assert chosen.get_attribute("data-cell") == str(2 * sorted(HOSTILE).index(left[1]) + 1)
+        assert at("detail").text == chosen.get_attribute("aria-label")
+        assert f"{left[1]}, {NAMED} m:" in at("detail").text
+
         at("save-shown").click()
         until = time.monotonic() + 20
         while not (files := list(tmp_path.glob("*.csv"))) and time.monotonic() < until:
@@ -145,13 +153,6 @@ def test_a_browser_filters_downloads_turns_dark_and_is_driven_by_keys(page, tmp_
         at("theme").send_keys(Keys.ENTER)
         assert driver.execute_script(dark) == "rgb(13, 17, 23)"
 
-        cell = driver.find_element(By.CSS_SELECTOR, '#region td[tabindex="0"]')
-        cell.send_keys(Keys.ARROW_RIGHT)
-        driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
-        chosen = driver.switch_to.active_element
-        assert chosen.get_attribute("data-cell") == str(2 * sorted(HOSTILE).index(left[1]) + 1)
-        assert at("detail").text == chosen.get_attribute("aria-label")
-        assert f"{left[1]}, {NAMED} m:" in at("detail").text
         unnamed = (
             "return [...document.querySelectorAll('input,select,button')].filter(e => !e.textContent && !e.labels?.length).length"
         )

@@ -315,7 +315,9 @@
     if (first) at("b").value = at("a").value === first.a ? first.b : first.a;
     at("swap").disabled = at("b").value === "";
     at("controls").addEventListener("submit", (event) => event.preventDefault());
+    // What is typed counts at once. A field that is left says "change" as well, and must not take away the cell that is entered.
     for (const kind of ["input", "change"]) at("controls").addEventListener(kind, (event) => {
+      if ((kind === "change") !== (event.target.tagName === "SELECT")) return;
       state.shown = PAGE;
       if (event.target.id === "a") choices();
       at("swap").disabled = at("b").value === "";
