@@ -30,7 +30,7 @@ packages:
 	$(PYTHON) .ci/packages.py
 
 # The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows.
-OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/explanation tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
+OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/explanation tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py tests/studio/test_safety.py
 test-minimum: $(OLD)/.installed
 	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(OLDEST)
 
@@ -98,7 +98,7 @@ $(OLD)/.installed: pyproject.toml .ci/minimum.py
 	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python -m pip install -q --upgrade pip
 	$(OLD)/bin/python .ci/minimum.py > $(OLD)/constraints.txt
-	$(OLD)/bin/python -m pip install -q -c $(OLD)/constraints.txt -e '.[test]'
+	$(OLD)/bin/python -m pip install -q -c $(OLD)/constraints.txt -e '.[test,studio]'
 	touch $@
 
 clean:

@@ -39,8 +39,7 @@ FEWEST = 10
 TABLES = 10
 OUTCOMES = 12
 BANDS = 10
-ALIKE = (2, 3, 5)
-"""Where bands of numbers of visits begin: of more, the last has few people with many values each, who cannot keep the bound."""
+ALIKE = "rows"
 BOUND = sfumato.FPrivacy(theta=8, offset="0.02", odds=8)
 KINDS = ("one quasi value", "two quasi values", "one of five values", "two values together")
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.errors import did_you_mean
 from sfumato.privacy import Requirement
 from sfumato.randomness import SeededRandomness
 from sfumato.release import manifest
@@ -197,3 +198,10 @@ def test_a_table_that_is_refused_books_no_draw(tmp_path):
     with pytest.raises(sf.SfumatoError, match="group"):
         sf.publication(people, sf.Differential(1), method=method, quasi="group", sensitive="ill", register=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("Age", "Age (yrs)"), ("wage", "Wage €"), ("diagg", "diag"), ("prewge", "prewage"), ("sex", "Sex")]
+)
+def test_a_hint_names_the_column_whose_first_word_was_written(word, meant):
+    assert did_you_mean(word, ["Age (yrs)", "prewage", "diag", "Wage €", "Sex", "Sexual health"]) == f"did you mean {meant!r}?"

@@ -35,7 +35,19 @@ MAY_IMPORT = {
     "synthetic": {"arrays", "errors", "exact", "randomness", "table", "privacy", "randomize"},
     "papers": {"_jit", "arrays", "errors", "exact", "progress", "randomness", "table", "threads", "privacy", "groups"},
     "release": {"notebook", "_jit", "arrays", "basis", "errors", "exact", "form", "places", "schemas", "table"},
-    "query": {"notebook", "_jit", "arrays", "errors", "exact", "places", "randomness", "table", "release", "__version__"},
+    "query": {
+        "notebook",
+        "_jit",
+        "arrays",
+        "errors",
+        "exact",
+        "places",
+        "plugins",
+        "randomness",
+        "table",
+        "release",
+        "__version__",
+    },
     "auditor": {"notebook", "_jit", "arrays", "errors", "exact", "table", "release"},
     "attacks": {
         "_jit",
@@ -77,7 +89,6 @@ MAY_IMPORT = {
     "scale": {
         "arrays",
         "auditor",
-        "budget",
         "errors",
         "form",
         "groups",
@@ -87,6 +98,7 @@ MAY_IMPORT = {
         "randomness",
         "randomize",
         "release",
+        "request",
         "table",
     },
 }

@@ -1,5 +1,6 @@
 """The budget is a person's: whoever is in which draws, by hashes that only the register's key explains."""
 
+import importlib
 import itertools
 import json
 import os
@@ -16,7 +17,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.budget import SUFFIX, book, spent
-from sfumato.errors import OutputError, PeopleNotTold, PolicyError
+from sfumato.errors import OutputError, PeopleNotIdentified, PolicyError
 from sfumato.ledger import KEY_FILE, Draw, KeyedDraws, in_order, likeness, patterns
 from sfumato.ledger import SUFFIX as HASHES
 from sfumato.table.fingerprint import Fingerprint, hash_people
@@ -61,7 +62,7 @@ def test_a_cohort_inside_of_another_has_the_draws_of_both(tmp_path):
     for inner in cohorts[1:]:
         draw(people(inner), tmp_path)
     found = spent(people(cohorts[0]).marks, [tmp_path])
-    assert (found.odds, found.draws, found.people, found.told) == (GAMMA**4, 4, 68, True)
+    assert (found.odds, found.draws, found.people, found.identified) == (GAMMA**4, 4, 68, True)
     assert spent(people(range(100, 450)).marks, [tmp_path]).odds == GAMMA**3
 
 
@@ -74,9 +75,9 @@ def test_a_refused_draw_leaves_nothing_and_another_half_may_still_be_drawn(tmp_p
     assert draw(people(range(100, 200)), tmp_path, budget=1)
 
 
-def marks_of(numbers, told_by=("id",), *, one_row=True):
+def marks_of(numbers, identified_by=("id",), *, one_row=True):
     words = np.array(numbers, np.uint64)
-    return Marks(Fingerprint("", len(words), ()), told_by, one_row, [(words if told_by else None, words)])
+    return Marks(Fingerprint("", len(words), ()), identified_by, one_row, [(words if identified_by else None, words)])
 
 
 def test_products_are_those_of_every_person_one_by_one():
@@ -167,10 +168,13 @@ def test_without_identifiers_a_part_of_a_table_is_found_by_its_rows_and_it_is_sa
     roles = {"identifier": [], "other": ["id"]}
     draw(people(range(20_000), **roles), tmp_path)
     inner = people(range(68), **roles)
-    with pytest.warns(PeopleNotTold, match="cannot be told apart"), pytest.raises(PolicyError, match="1 earlier of the same"):
+    with (
+        pytest.warns(PeopleNotIdentified, match="cannot be told apart"),
+        pytest.raises(PolicyError, match="1 earlier of the same"),
+    ):
         draw(inner, tmp_path, budget=1)
     found = spent(inner.marks, [tmp_path])
-    assert (found.told, found.draws, found.people) == (False, 1, 68)
+    assert (found.identified, found.draws, found.people) == (False, 1, 68)
     assert "cannot be told apart" in found.sentences[0]
     strangers = people(range(68), seed=5, **roles)
     shifted = strangers.to_arrow().set_column(0, "age", pa.array([a + 200 for a in strangers.to_arrow()["age"].to_pylist()]))
@@ -182,7 +186,7 @@ def test_a_key_of_the_budget_tells_people_apart(tmp_path):
     roles = {"identifier": [], "other": ["id"], "budget_key": ["id"]}
     draw(people(range(1000), **roles), tmp_path)
     found = spent(people(range(900, 1100), seed=9, **roles).marks, [tmp_path])
-    assert (found.told, found.draws, found.people) == (True, 1, 100)
+    assert (found.identified, found.draws, found.people) == (True, 1, 100)
     with pytest.raises(PolicyError, match=r"\[budget\] key: 's' is sensitive"):
         people(range(3), identifier=[], other=["id"], budget_key=["s"])
     with pytest.raises(PolicyError, match=r"\[budget\] key: 'nobody'"):
@@ -275,8 +279,8 @@ def test_every_way_in_keeps_the_budget_of_a_policy(tmp_path):
 
 def test_a_policy_names_the_key_of_its_budget():
     policy = sf.Policy.parse(POLICY.replace("epsilon = 1\n", 'epsilon = 1\nkey = "town"\n'))
-    assert policy.schema.told_by == ("town",)
-    assert sf.Policy.parse(POLICY).schema.told_by == ("id",)
+    assert policy.schema.identified_by == ("town",)
+    assert sf.Policy.parse(POLICY).schema.identified_by == ("id",)
     for wrong in ("3", "[]", '"s"', '"nobody"', "[1]"):
         with pytest.raises(PolicyError, match=r"\[budget\] key"):
             sf.Policy.parse(POLICY.replace("epsilon = 1\n", f"epsilon = 1\nkey = {wrong}\n"))
@@ -373,6 +377,38 @@ def test_draws_that_told_people_by_other_columns_are_said(tmp_path):
     roles = {"identifier": [], "other": ["id"], "budget_key": ["town"]}
     same = draw(people(range(300, 320), seed=8), tmp_path)
     assert not any("other columns" in line for line in same.spent["sentences"])
-    with pytest.warns(PeopleNotTold, match=r"other columns \(id\)"):
+    with pytest.warns(PeopleNotIdentified, match=r"other columns \(id\)"):
         made = draw(people(range(5), seed=9, **roles), tmp_path, budget=9)
     assert sum("other columns (id)" in line for line in made.spent["sentences"]) == 1
+
+
+@pytest.mark.parametrize("rules", ['[unit]\nhousehold = "home"\nmost = 1\n', '[people]\nkey = "home"\nkeep = "all"\nmost = 1\n'])
+def test_a_key_that_tells_of_one_row_alone_is_refused_where_all_rows_are_drawn(rules):
+    """Of a household with three members the identifier of one was booked, and the others were drawn of again."""
+    text = POLICY.replace('identifier = ["id"]', 'identifier = ["id", "home"]') + "key = {}\n" + rules
+    assert sf.Policy.parse(text.format('"home"')).schema.identified_by == ("home",)
+    with pytest.raises(PolicyError, match=r"\[budget\] key: .*'home'.*'id' alone"):
+        sf.Policy.parse(text.format('"id"'))
+    with pytest.raises(PolicyError, match="no column 'hme'") as caught:
+        sf.Policy.parse(text.format('"home"').replace('= "home"\n', '= "hme"\n'))
+    assert "did you mean 'home'" in str(caught.value)
+
+
+@pytest.mark.parametrize("when", ["listed", "read"])
+def test_a_booking_that_is_taken_back_while_another_one_counts_is_not_there(tmp_path, monkeypatch, when):
+    """A draw that was refused drew nothing: whoever books meanwhile must not be told that no budget can be kept."""
+    book(people(range(200, 300)).marks, Fraction(2), tmp_path)
+    taken = next(tmp_path.glob(f"*{SUFFIX}"))
+    place, name = ("sfumato.register", "read_file") if when == "listed" else ("sfumato.budget", "read_hashes")
+
+    whole = getattr(importlib.import_module(place), name)
+
+    def vanishing(path, *given):
+        if path.name.split(".")[0] == taken.name.split(".")[0]:
+            taken.unlink(missing_ok=True)
+            taken.with_name(taken.name.removesuffix(SUFFIX) + HASHES).unlink(missing_ok=True)
+        return whole(path, *given)
+
+    monkeypatch.setattr(f"{place}.{name}", vanishing)
+    found = book(people(range(100)).marks, Fraction(2), tmp_path, budget=Fraction(1))
+    assert (found.unlimited, found.draws, taken.exists()) == ((), 1, False)

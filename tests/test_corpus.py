@@ -77,7 +77,7 @@ def test_a_difference_is_told_with_its_place_and_numbers_may_round():
     new = copy.deepcopy(old)
     new["answers"]["all"][1] += 1e-10
     assert differences(old, new) == []
-    new["answers"]["all"][1] += 1e-8
+    new["answers"]["all"][1] += 1e-5  # more than the looser comparison of another kind of processor lets pass
     new["files"]["st.parquet"] = {}
     assert [line.split(":")[0] for line in differences(old, new)] == ["answers.all[1]", "files.st.parquet"]
     assert differences({"x": True}, {"x": 1}) == ["x: recorded true, found 1"]

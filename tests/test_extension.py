@@ -27,8 +27,8 @@ column = "age"
 CHECKS = """
 from sfumato.methods import METHODS
 from sfumato.privacy import MODELS
-from sfumato.testing import check_method, check_model
-print(len(check_method(METHODS["slices"]())), len(check_model(MODELS["odds"]("5/2"))))
+from sfumato.testing import check_estimator, check_method, check_model
+print(len(check_method(METHODS["slices"]())), len(check_model(MODELS["odds"]("5/2"))), len(check_estimator("halfway")))
 """
 
 
@@ -86,6 +86,10 @@ def test_a_policy_file_names_them_and_the_release_is_published_audited_and_asked
     assert "sfumato-slices 1.0" in audited.stdout
     asked = run(site, place, *verb, "query", "release", "age >= 50 AND illness = 'a'")
     assert asked.returncode == 0
+    question = ("query", "release", "age >= 50 AND illness = 'a'", "--estimator", "halfway", "--json")
+    halfway = json.loads(run(site, place, *verb, *question).stdout)
+    assert (halfway["estimator"], halfway["low"]) == ("halfway", None)
+    assert 0 < halfway["value"] < 90
     explained = run(site, place, *verb, "explain", "people.csv", "--policy", "policy.toml", "--quick")
     assert explained.returncode == 0
     assert "the method slices can" in explained.stdout
@@ -94,7 +98,7 @@ def test_a_policy_file_names_them_and_the_release_is_published_audited_and_asked
 def test_they_pass_the_conformance_suites(site, place):
     done = run(site, place, "-c", CHECKS)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["32", "6"]
+    assert done.stdout.split() == ["32", "6", "4"]
 
 
 def test_without_the_package_the_policy_says_so_and_the_audit_judges_no_claim(place, site):

@@ -83,7 +83,7 @@ class Caller:
     def __call__(self) -> tuple[bool, str]:
         """Return whether code was compiled for it, and what was logged, a line a warning."""
         _jit._stated_place.cache_clear()
-        _jit._told.clear()
+        _jit._said.clear()
         self.log.clear()
         told: list[str] = []
         with listening(lambda stage, done: told.append(stage)):

@@ -159,7 +159,8 @@ def test_the_sums_of_blind_buckets_are_alike():
     ]
     assert _kernels.weigh._made(t, 0.2, grid, mu, 2.0) == pytest.approx(np.array(likely) / sum(likely))
     same(_kernels.deviations, t, weights, grid, mu, f, pf, np.ones(values))
-    same(_kernels.functional, t, x, 0.2, weights, grid, mu, np.ascontiguousarray(f.T), np.ascontiguousarray(pf.T), prior)
+    turned = _kernels.StrengthAxes(grid, mu, np.ascontiguousarray(f.T), np.ascontiguousarray(pf.T), prior)
+    same(_kernels.functional, t, x, 0.2, weights, turned)
 
 
 def test_a_twin_gives_way_after_some_calls_and_a_kernel_can_call_a_kernel():

@@ -43,7 +43,7 @@ SHORT = 200_000
 DIGEST = hashlib.sha256().digest_size
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_told: set[str] = set()
+_said: set[str] = set()
 _lock = threading.RLock()
 
 
@@ -289,6 +289,6 @@ _IN_MEMORY = "compiled code is kept in memory only; to start faster, set SFUMATO
 
 
 def _tell_once(note: str) -> None:
-    if note not in _told:
-        _told.add(note)
+    if note not in _said:
+        _said.add(note)
         LOG.warning("%s", note)

@@ -20,9 +20,8 @@ from sfumato.arguments import (
     understood,
 )
 from sfumato.auditor import Audit, audit_release, audit_stored
-from sfumato.budget import book_draw
 from sfumato.errors import PolicyError, PublicationWarning
-from sfumato.methods import Method, Publication, choose_method, default_method
+from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import LOG, Progress, listening, silent
 from sfumato.randomness import Randomness, coins_of
@@ -31,8 +30,8 @@ from sfumato.release.files import read_manifest, read_release
 from sfumato.release.links import Links
 from sfumato.release.manifest import Manifest
 from sfumato.remarks import remarks
+from sfumato.request import PublicationRequest
 from sfumato.table.columns import Columns, Roles
-from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -68,18 +67,13 @@ def publication(
     columns = said(publication, columns)
     coins = coins_of(seed, random)
     people, asked, own = understood(table, requirement, columns, method, publishing=True, coins=coins)
-    people.require_people()
-    require_shared_texts(people)
-    given = method if method is not None else own
-    chosen, known = (given, None) if given is not None else choose_method(asked, people)
-    require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
-    chosen = chosen.settled(people.rows)
-    bounds = chosen.kept_bounds(people, asked, known)
-    drawn = book_draw(chosen, asked, bounds, lambda: people.marks, register=register, budget=_least(budget, requirement))
+    chosen = method if method is not None else own
+    if chosen is not None:
+        require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
     with listening(progress or silent) as tell:
-        made = chosen.run(people, asked, bounds=bounds, random=coins, progress=tell)
-    LOG.info("made and audited a release by %s", chosen.name)
-    return made if drawn is None else replace(made, spent=drawn.to_dict())
+        made = PublicationRequest(asked, chosen, coins, tell, register, _least(budget, requirement)).made(people)
+    LOG.info("made and audited a release by %s", made.method.name)
+    return made
 
 
 @overload
@@ -188,10 +182,10 @@ def _warn(requirement: Requirement | Policy, made: Publication | Published) -> N
     """Warn the caller of `publish` of what the command line prints."""
     from sfumato.explanation.tightness import FEW
 
-    told = made.release if isinstance(made, Publication) else made
+    release = made.release if isinstance(made, Publication) else made
     texts = [*getattr(requirement, "warnings", ()), *remarks(made.bounds, made.audit)]
-    if told.manifest.rests_on.in_boxes and 1 < len(told.sizes) < FEW:  # of a single one `Boxes` warns
-        texts.append(f"{len(told.sizes)} groups tell hardly more than how frequent values are: explain says why")
+    if release.manifest.rests_on.in_boxes and 1 < len(release.sizes) < FEW:  # of a single one `Boxes` warns
+        texts.append(f"{len(release.sizes)} groups tell hardly more than how frequent values are: explain says why")
     for text in texts:
         warnings.warn(text, PublicationWarning, stacklevel=3)
 
@@ -291,6 +285,9 @@ def compare(
     if isinstance(methods, (str, Method)):
         methods = [methods]
     setting = StudyOptions(
+        methods=methods,
+        vary=vary or {},
+        translate=translate,
         workload=workload,
         people=sample,
         attacks=tuple(attacks),
@@ -300,18 +297,9 @@ def compare(
         workers=workers,
         out=None if out is None else Path(out),
     )
+    chosen = method or own or default_method(asked, read)
     with listening(progress or silent) as tell:
-        return make(
-            read,
-            asked,
-            method or own or default_method(asked, read),
-            methods=methods,
-            vary=vary,
-            translate=translate,
-            setting=setting,
-            reread=_rereading(given, read, policy),
-            progress=tell,
-        )
+        return make(read, asked, chosen, setting, reread=_rereading(given, read, policy), progress=tell)
 
 
 def _rereading(given: Any, table: Table, policy: Policy | None) -> Any:

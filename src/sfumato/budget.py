@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
-from sfumato.errors import OutputError, PeopleNotTold, PolicyError
+from sfumato.errors import OutputError, PeopleNotIdentified, PolicyError
 from sfumato.exact import decimal_text
 from sfumato.ledger import (
     KEY_FILE,
@@ -56,14 +56,14 @@ FORMAT = "sfumato-booking"
 SUFFIX = ".booking.json"
 PRIVATE = "PRIVATE: which people a draw of noise was about. Never publish this file; while it is here, the draw counts."
 
-NOT_TOLD = (
+NOT_IDENTIFIED = (
     "Persons cannot be told apart over several draws: the table has no identifier, and [budget] key names no columns. Earlier "
     "draws count for everybody where many quasi rows are alike, and not at all where few are."
 )
 
-TOLD_OTHERWISE = (
-    "Earlier draws told people by other columns ({}) than this one: whoever is in one of them counts only where her cells are "
-    "the same, or many quasi rows are alike."
+IDENTIFIED_OTHERWISE = (
+    "Earlier draws identified persons by other columns ({}) than this one: whoever is in one of them counts only where her cells "
+    "are the same, or many quasi rows are alike."
 )
 
 
@@ -71,15 +71,15 @@ TOLD_OTHERWISE = (
 class Spent:
     """What was drawn of the person who is in most: by how much odds may have grown, in how many draws; and what has no bound.
 
-    So many `people` have that much. `told` says whether people were told apart, and `places` where bookings were looked for;
-    `otherwise` names the columns by which other draws told people, if these were others.
+    So many `people` have that much. `identified` says whether persons could be told apart, and `places` where bookings were
+    looked for; `otherwise` names the columns by which other draws identified persons, if these were others.
     """
 
     odds: Fraction = Fraction(1)
     draws: int = 0
     unlimited: tuple[str, ...] = ()
     people: int = 0
-    told: bool = True
+    identified: bool = True
     places: tuple[str, ...] = ()
     otherwise: tuple[str, ...] = ()
 
@@ -98,8 +98,8 @@ class Spent:
         """What the publisher should know of the draws that were counted."""
         where = " and ".join(self.places) or "no register"
         return (
-            *(() if self.told else (NOT_TOLD,)),
-            *((TOLD_OTHERWISE.format(", ".join(self.otherwise)),) if self.otherwise else ()),
+            *(() if self.identified else (NOT_IDENTIFIED,)),
+            *((IDENTIFIED_OTHERWISE.format(", ".join(self.otherwise)),) if self.otherwise else ()),
             f"Counted is what is booked in {where}; draws that were booked elsewhere are not seen.",
         )
 
@@ -111,7 +111,7 @@ class Spent:
             "draws": self.draws,
             "unlimited": list(self.unlimited),
             "people": self.people,
-            "told": self.told,
+            "identified": self.identified,
             "sentences": list(self.sentences),
         }
 
@@ -148,14 +148,14 @@ def book(marks: Marks, gamma: Fraction, register: Path | None, *, budget: Fracti
     that is refused is taken back, since nothing was drawn. The user's own register is looked into as well. Without a register
     that can be written a budget cannot be kept.
     """
-    if budget is not None and not marks.told_by:
-        warnings.warn(NOT_TOLD, PeopleNotTold, stacklevel=2)
+    if budget is not None and not marks.identified_by:
+        warnings.warn(NOT_IDENTIFIED, PeopleNotIdentified, stacklevel=2)
     if register is None:
         if budget is not None:
             raise OutputError(
                 "[budget]: no register can be written, so that draws could not be added up", hint="--receipts DIR names a place"
             )
-        return Spent(gamma, 1, people=marks.fingerprint.rows, told=bool(marks.told_by))
+        return Spent(gamma, 1, people=marks.fingerprint.rows, identified=bool(marks.identified_by))
     private_directory(Path(register))
     _require_own(places_looked_in(Path(register)))
     place = Path(register) / f"{secrets.token_hex(8)}{SUFFIX}"
@@ -166,7 +166,7 @@ def book(marks: Marks, gamma: Fraction, register: Path | None, *, budget: Fracti
         _take_back(place)
         raise OutputError(f"cannot book a draw in {register}: {error.strerror or error}", hint="--receipts DIR") from None
     if budget is not None and spent.otherwise:
-        warnings.warn(TOLD_OTHERWISE.format(", ".join(spent.otherwise)), PeopleNotTold, stacklevel=2)
+        warnings.warn(IDENTIFIED_OTHERWISE.format(", ".join(spent.otherwise)), PeopleNotIdentified, stacklevel=2)
     fault = "" if budget is None else _fault(spent, everybody, budget)
     if fault:
         _take_back(place)
@@ -228,7 +228,8 @@ def _hashes_of(booking: Path) -> Path:
 
 def _fault(spent: Spent, everybody: Patterns, budget: Fraction) -> str:
     if spent.unlimited:
-        return f"{spent.unlimited[0]} is of a release of these people that nothing bounds: no budget can be kept for them"
+        what = "cannot be read, or is of a release of these people that nothing bounds"
+        return f"{spent.unlimited[0]} {what}: no budget can be kept for them"
     over = {odds: not within_power(odds, budget) for odds, _ in everybody}
     many = sum(people for (odds, _), people in everybody.items() if over[odds])
     if not many:
@@ -262,20 +263,21 @@ def _spent(marks: Marks, places: Sequence[Path]) -> tuple[Spent, Patterns]:
                     continue
                 draw = read_hashes(_hashes_of(path), said, gamma, other, key)
             except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, OSError):
-                unlimited.append(str(path))
+                if os.path.lexists(path):  # another process takes back what it was refused, and nothing was drawn
+                    unlimited.append(str(path))
                 continue
             if key is None:  # which read_hashes refuses
                 continue
             quasi = in_order(marks.quasi(), marks.fingerprint.rows, key) if quasi is None else quasi
             if _of_everybody(marks, draw, quasi):
-                if _told_alike(marks, draw) and draw.repeats:
+                if _identified_alike(marks, draw) and draw.repeats:
                     draws.append(replace(draw, everybody=True))
                 else:
                     everyone.append(gamma)
                 continue
-            if marks.told_by and not _told_alike(marks, draw):
-                otherwise.add(" and ".join(draw.told_by) or "none")
-            if len(draw.people) and marks.told_by:
+            if marks.identified_by and not _identified_alike(marks, draw):
+                otherwise.add(" and ".join(draw.identified_by) or "none")
+            if len(draw.people) and marks.identified_by:
                 draws.append(draw)
         if draws and key is not None:
             registers.append(KeyedDraws(key, draws))
@@ -283,7 +285,7 @@ def _spent(marks: Marks, places: Sequence[Path]) -> tuple[Spent, Patterns]:
     odds, draws_of = max(spent, default=(Fraction(1), 0))
     people = sum(many for (product, _), many in spent.items() if product == odds)
     where = tuple(map(str, places))
-    return Spent(odds, draws_of, tuple(unlimited), people, bool(marks.told_by), where, tuple(sorted(otherwise))), spent
+    return Spent(odds, draws_of, tuple(unlimited), people, bool(marks.identified_by), where, tuple(sorted(otherwise))), spent
 
 
 def _of_everybody(marks: Marks, draw: Draw, quasi: Any) -> bool:
@@ -292,16 +294,18 @@ def _of_everybody(marks: Marks, draw: Draw, quasi: Any) -> bool:
     Where both have the columns that tell people apart, it does if the quasi rows are the same but for a few: identifiers were
     spelled anew then. Where one has none, it does if they share many rows, of the smaller of the two or of both.
     """
-    if _told_alike(marks, draw):
+    if _identified_alike(marks, draw):
         if not (marks.one_row_per_person and draw.one_row_per_person):
             return False  # somebody may be in it several times, which only hashes of people tell
         return _same_table(marks.fingerprint, draw.fingerprint) or likeness(quasi, draw.quasi).closer_than_chance
     return likeness(quasi, draw.quasi).contained >= ALIKE or _alike(marks.fingerprint, draw.fingerprint)
 
 
-def _told_alike(marks: Marks, draw: Draw) -> bool:
+def _identified_alike(marks: Marks, draw: Draw) -> bool:
     """Return whether the same columns tell people apart in both."""
-    return bool(marks.told_by) and sorted(map(str.casefold, marks.told_by)) == sorted(map(str.casefold, draw.told_by))
+    return bool(marks.identified_by) and sorted(map(str.casefold, marks.identified_by)) == sorted(
+        map(str.casefold, draw.identified_by)
+    )
 
 
 def _unlimited_receipts(people: Fingerprint, places: Sequence[Path]) -> list[str]:

@@ -142,7 +142,7 @@ class OneBox(PublicationWarning):
     """Boxes could not be cut, so that everybody is in one, which tells little."""
 
 
-class PeopleNotTold(UserWarning):
+class PeopleNotIdentified(UserWarning):
     """A budget is kept for people whom no column tells apart, so that only alike quasi values tell that they are the same."""
 
 
@@ -160,7 +160,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest known word, whatever its case, and all of them when they are few."""
     known = sorted(set(known))
     folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    given = word.casefold()
+    near = difflib.get_close_matches(given, folded, n=1, cutoff=0.75)
+    near = near or sorted((name for name in folded if len(given) > 2 and name.startswith(given)), key=len)  # of "Age (yrs)"
+    near = near or difflib.get_close_matches(given, folded, n=1, cutoff=0.6)
     if near:
         return f"did you mean {folded[near[0]]!r}?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")

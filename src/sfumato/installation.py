@@ -81,7 +81,7 @@ def examine(receipts: Path | None = None) -> Installation:
     packages = tuple(_packages())
     plugins = {
         f"{group.rpartition('.')[2]}: {name}": package_of_entry(entry)
-        for group in ("sfumato.methods", "sfumato.models")
+        for group in ("sfumato.methods", "sfumato.models", "sfumato.estimators")
         for name, entry in installed(group).items()
     }
     problems = [f"{one.name} {one.found or 'is missing'}: {_needed(one)}" for one in packages if _is_wrong(one)]

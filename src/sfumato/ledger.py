@@ -46,7 +46,7 @@ class Draw:
 
     gamma: Fraction
     fingerprint: Fingerprint
-    told_by: tuple[str, ...]
+    identified_by: tuple[str, ...]
     one_row_per_person: bool
     people: Unsigned
     quasi: Unsigned
@@ -100,7 +100,7 @@ def write_hashes(place: Path, marks: Marks, key: bytes) -> dict[str, Any]:
     """Write who is in a draw to a new private file, and return what a booking says of it."""
     said: dict[str, Any] = {
         "key": key_check(key),
-        "told_by": list(marks.told_by),
+        "identified_by": list(marks.identified_by),
         "one_row_per_person": marks.one_row_per_person,
     }
 
@@ -109,7 +109,7 @@ def write_hashes(place: Path, marks: Marks, key: bytes) -> dict[str, Any]:
         for name, chunks in (("people", marks.people()), ("quasi", marks.quasi())):
             hashes = in_order(chunks, marks.fingerprint.rows, key)
             if name == "people" and marks.one_row_per_person:
-                hashes = _once(hashes, keyed(nobody(len(marks.told_by)), key))
+                hashes = _once(hashes, keyed(nobody(len(marks.identified_by)), key))
             said[name] = len(hashes)
             stream.write(hashes.data)
             digest.update(hashes.data)
@@ -138,9 +138,9 @@ def read_hashes(place: Path, said: Mapping[str, Any], gamma: Fraction, fingerpri
     hashes = np.memmap(place, np.dtype("<u8"), "r")
     if hashlib.blake2b(hashes.data, digest_size=16).hexdigest() != said["digest"]:
         raise ValueError("not the file that was written")
-    told_by = tuple(map(str, said["told_by"]))
+    identified_by = tuple(map(str, said["identified_by"]))
     whole = np.asarray(hashes)
-    return Draw(gamma, fingerprint, told_by, bool(said["one_row_per_person"]), whole[:people], whole[people:])
+    return Draw(gamma, fingerprint, identified_by, bool(said["one_row_per_person"]), whole[:people], whole[people:])
 
 
 def in_order(chunks: Iterable[Unsigned], most: int, key: bytes) -> Unsigned:
@@ -170,7 +170,7 @@ def patterns(marks: Marks, registers: Sequence[KeyedDraws], everybody: Iterable[
     for gamma in everybody:
         start = (start[0] * gamma, start[1] + 1)
     seen: Patterns = Counter()
-    for some in marks.people() if marks.told_by else ():
+    for some in marks.people() if marks.identified_by else ():
         who = np.unique(some)
         group, products = np.zeros(len(who), np.int64), [start]
         for register in registers:
@@ -183,7 +183,7 @@ def patterns(marks: Marks, registers: Sequence[KeyedDraws], everybody: Iterable[
                 group, products = _divided(group, products, times, draw.gamma)
         for product, people in zip(products, np.bincount(group, minlength=len(products)).tolist(), strict=True):
             seen[product] += people
-    return seen if marks.told_by else Counter({start: marks.fingerprint.rows})
+    return seen if marks.identified_by else Counter({start: marks.fingerprint.rows})
 
 
 def _times(draw: Draw, ordered: Unsigned) -> Integers:

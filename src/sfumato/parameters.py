@@ -146,7 +146,6 @@ _ENDS: dict[str, Callable[[Any, Any], bool]] = {
 
 def rational(
     expected: str,
-    fits: Callable[[Fraction], bool] | None = None,
     hint: str | None = None,
     *,
     above: Number | None = None,
@@ -154,13 +153,13 @@ def rational(
     least: Number | None = None,
     most: Number | None = None,
 ) -> Takes:
-    """Take a number exactly, such as ``rational("a number above 1", above=1)``; or where `fits`, which no schema can say."""
+    """Take a number exactly, such as ``rational("a number above 1", above=1)``."""
     given = {"exclusiveMinimum": above, "exclusiveMaximum": below, "minimum": least, "maximum": most}
     ends = {key: exact(end) for key, end in given.items() if end is not None}
 
     def check(where: str, value: Number) -> Fraction:
         number = exact(value, where)
-        if not all(_ENDS[key](number, end) for key, end in ends.items()) or (fits is not None and not fits(number)):
+        if not all(_ENDS[key](number, end) for key, end in ends.items()):
             raise PolicyError(f"{where}: expected {expected}, got {number}", hint=hint)
         return number
 

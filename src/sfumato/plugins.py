@@ -1,4 +1,4 @@
-"""What is installed beside sfumato: methods and models of other packages, found by their entry points."""
+"""What is installed beside sfumato: methods, models and estimators of other packages, found by their entry points."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def places_of(release: Path, directories: Iterable[Path] = ()) -> list[Path]:
 def documents(directories: Iterable[Path], suffix: str = SUFFIX) -> Iterator[tuple[Path, Any]]:
     """Give every receipt, or file of this suffix, in these directories with what it holds, None for one that cannot be read.
 
-    What is no file, or larger than receipts are, is not waited for.
+    What is no file, or larger than receipts are, is not waited for; what another process takes away meanwhile is not there.
     """
     seen = set()
     for directory in directories:
@@ -174,6 +174,9 @@ def documents(directories: Iterable[Path], suffix: str = SUFFIX) -> Iterator[tup
         seen.add(place)
         for path in sorted(place.glob(f"*{suffix}")):
             try:
-                yield path, json.loads(read_file(path, LARGEST_MANIFEST).decode("utf-8"))
+                document = json.loads(read_file(path, LARGEST_MANIFEST).decode("utf-8"))
             except _BROKEN:
-                yield path, None
+                if not os.path.lexists(path):
+                    continue
+                document = None
+            yield path, document

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.auditor._group_kernels import walk_fits
+from sfumato.auditor._group_kernels import GroupEntries, WalkedPeople, walk_fits
 from sfumato.auditor.containment import Fits
 
 PEOPLE, GROUPS, COLUMNS, VALUES = 150, 130, 3, 4
@@ -30,8 +30,9 @@ def walked(case, *, enough, step=GROUPS, order=None):
         table = np.zeros((len(part), -(-part.shape[1] // 64) * 64), np.uint8)
         table[:, : part.shape[1]] = part
         bits = np.packbits(table, axis=1, bitorder="little").view(np.uint64)
-        entries = (start, value, shown[group, value])
-        walk_fits(words[order], bits, offset, truth[order], weight[order], shown.sum(axis=1), entries, enough, Fits(*found))
+        people = WalkedPeople(words[order], truth[order], weight[order])
+        entries = GroupEntries(shown.sum(axis=1), start, value, shown[group, value])
+        walk_fits(people, bits, offset, entries, enough, Fits(*found))
     back = np.argsort(order)
     return [array[back] for array in found[:4]] + [found[4]]
 

@@ -283,6 +283,29 @@ def test_ctrl_c_after_everything_was_written_is_exit_code_0_of_the_process(place
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "interrupted; release was written\n")
 
 
+def test_ctrl_c_while_python_is_taken_down_is_exit_code_0_of_what_was_written(place: Path) -> None:
+    """Python lets signals end it from then on; words alone have come to their end too, and may be interrupted."""
+    code = (
+        "import os, signal, sys\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):\n"
+        "        kill(pid, number)\n"
+        "late = Late()\n"
+        "from sfumato.cli import main\n"
+        "main()\n"
+    )
+    ends = {}
+    for verb in (
+        ["publish", "people.csv", "-p", "p.toml", "-o", "release"],
+        ["policy", "init", "people.csv", "-o", "d"],
+        ["audit", "release"],
+    ):
+        ends[verb[0]] = subprocess.run(
+            [sys.executable, "-c", code, *verb], capture_output=True, text=True, check=False
+        ).returncode
+    assert ends == {"publish": 0, "policy": 0, "audit": -signal.SIGINT}
+
+
 @pytest.mark.parametrize("arguments", [["--out", "z", "--receipts", "z"], ["--out", "z", "--receipts", "z/receipts"]])
 def test_receipts_in_the_new_release_are_refused_before_the_work(place: Path, run: Run, arguments: list[str]) -> None:
     before = listing(place)

@@ -55,3 +55,43 @@ def test_a_table_is_published_with_noise_until_the_budget_of_its_people_is_spent
     ]  # what is booked in another directory is not seen, and it says so
     assert ("1 draw, ε = 1 of a budget of 1.5." in drawn, "cannot be told apart" in told_apart) == (True, True)
     assert ("elsewhere" in where, "are not seen" in where) == (True, True)
+
+
+VISITS = """
+[columns]
+identifier = ["id"]
+quasi = ["age"]
+other = ["day"{unread}]
+{sensitive}
+[people]
+key = "id"
+keep = {keep}
+[requirement]
+model = "differential"
+epsilon = "1"
+[method]
+values = ["flu", "gout", "none"]
+otherwise = "none"
+floor = 20
+"""
+
+
+@pytest.mark.parametrize("keep", ["all", "first by day"])
+def test_what_is_printed_of_visits_does_not_follow_from_what_somebody_has(place, run, monkeypatch, keep):
+    """One patient's two visits of a day have the same illnesses, or others: one fact or four, a coin or none."""
+    several = keep == "all"
+    secret = '[secrets]\nill = ["d1", "d2"]' if several else 'sensitive = ["d1"]'
+    given = '"all"\nmost = 2' if several else f'"{keep}"'
+    (place / "v.toml").write_text(VISITS.format(unread="" if several else ', "d2"', sensitive=secret, keep=given))
+    printed = set()
+    for number, cells in enumerate([("flu,flu", "flu,flu"), ("flu,gout", "none,asthma"), ("flu,7.5", "gout,")]):
+        rows = [f"p{k},{20 + k % 30},1,flu,flu" for k in range(60)]
+        rows += [f"q,40,1,{two}" for two in cells]
+        (place / "v.csv").write_text("id,age,day,d1,d2\n" + "\n".join(rows) + "\n")
+        monkeypatch.setenv("XDG_DATA_HOME", str(place / f"home {number}"))
+        done = run("publish", "v.csv", "-p", "v.toml", "-o", f"out{number}", "--receipts", f"home{number}")
+        assert done.code == 0, done.err
+        assert "62 rows of 61 people" in done.out
+        shown = done.out.replace(f"home{number}", "home").replace(f"home {number}", "home").replace(f"out{number}", "out")
+        printed.add(" ".join(shown.split()))
+    assert len(printed) == 1

@@ -166,20 +166,21 @@ def test_figures_comparisons_crosstabs_and_quality_from_the_command_line(place: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "named"),
     [
-        (("--against", "sex = 'm'"), "needs a question"),
-        (("--crosstab", "illness"), "two columns"),
-        (("--crosstab", "illness,sx"), "there is no column"),
-        (("--quality", "--crosstab", "illness,sex"), "do not go together"),
-        (("sex = 'm'", "--quality"), "no list of questions"),
-        (("AVG(illness)",), "needs numbers"),
+        (("--against", "sex = 'm'"), ["--against"]),
+        (("--crosstab", "illness"), ["two columns"]),
+        (("--crosstab", "illness,sx"), ["'sx'", "sex"]),
+        (("--quality", "--crosstab", "illness,sex"), ["--quality", "--crosstab"]),
+        (("sex = 'm'", "--quality"), ["--quality"]),
+        (("AVG(illness)",), ["AVG", "illness"]),
+        (("--crosstab", ""), ["two columns"]),
     ],
 )
-def test_options_that_make_no_sense_are_told(release: Path, run: Run, arguments: tuple[str, ...], complaint: str) -> None:
+def test_options_that_make_no_sense_are_named(release: Path, run: Run, arguments: tuple[str, ...], named: list[str]) -> None:
     done = run("query", "release", *arguments)
     assert done.code == 2
-    assert complaint in done.err
+    assert [word for word in named if word not in done.err] == []
 
 
 def test_the_prompt_answers_its_commands_from_the_release(monkeypatch: pytest.MonkeyPatch, release: Path) -> None:

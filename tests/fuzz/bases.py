@@ -75,6 +75,8 @@ def each(against: Against) -> FPrivacy:
     return FPrivacy(offset="3/4", columns={"value": FPrivacy(offset="1/2", sets=INFECTIOUS, against=against)}, against=against)
 
 
+RARE = {"rare": {"values": ["HIV", "zoster"], "bound": "9/10"}}
+HELD_EACH = FPrivacy(theta=2, offset="1/2", columns={"value": FPrivacy(theta=2, offset="2/5", sets=RARE)})
 NOISY_EACH = NoisyBoxes(
     shares={"value": SHARES, "smokes": {"no": "0.4", "once": "0.3", "yes": "0.3"}},
     otherwise={"value": "none", "smokes": "no"},
@@ -95,6 +97,11 @@ BASES = (
     Base("each-matched", "apart", each("engineer"), NearGroups(form="buckets", floor=2)),
     Base("each-columns", "apart", PresenceAssociation("4/5", "2/3", against="reader"), Ambiguity()),
     Base("each-noisy", "apart", FPrivacy(theta=2, offset="1/10", against="insider"), NOISY_EACH),
+    Base("held", "visits", FPrivacy(theta=2, offset="2/5", sets=RARE), Boxes(floor=4)),
+    Base("held-tight", "visits", FPrivacy(theta=2, offset="2/5", against="reader"), Boxes(floor=4)),
+    Base("held-band", "bands", FPrivacy(theta=2, offset="1/5"), Boxes(floor=4)),
+    Base("held-each", "wards", HELD_EACH, Boxes(floor=4)),
+    Base("homes", "homes", FPrivacy(theta=2, offset="2/5", sets=RARE), Boxes(floor=4)),
     Base("decoys", "plain", LDiversity(2), Decoys(decoys=1)),
     Base("guarded-decoys", "plain", READER, Decoys(decoys=1, guard=True)),
     Base("anatomy", "recoded", LDiversity(3), Anatomy()),
@@ -166,7 +173,20 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
     apart = _people(coins, 80, ages=40)
     apart["smokes"] = [coins.choice(["no", "once", "yes"]) for _ in range(80)]
     others = {"identifier": ["name"], "quasi": ["age", "sex", "town", "born"], "sensitive": ["value"]}
+    visits, held = (
+        _visits(coins, 110),
+        {"identifier": ["name"], "quasi": ["age", "sex"], "secrets": {"value": ["value", "second"]}},
+    )
+    people, unit = (
+        {"key": "name", "keep": "all", "alike": [2, 4]},
+        {"household": "name", "quasi": "greatest by age", "alike": [2]},
+    )
+    both = {**held, "secrets": {**held["secrets"], "smokes": "smokes"}}
     return {
+        "visits": (visits.drop_columns("smokes"), Schema(**held, people=people)),
+        "bands": (visits.drop_columns("smokes"), Schema(**held, people={**people, "shares": "band"})),
+        "wards": (visits, Schema(**both, people=people)),
+        "homes": (visits.drop_columns("smokes"), Schema(**held, unit=unit, people={"rows": "people"})),
         "plain": (pa.table(plain), roles),
         "ties": (pa.table(_people(coins, 36, ages=3)), roles),
         "gaps": (pa.table(gaps), _with(roles, missing={"value": "value"})),
@@ -184,6 +204,21 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
         ),
         "numbers": (pa.table(numbers), Schema(**others, types={"value": "numeric"})),
     }
+
+
+def _visits(coins: random.Random, people: int) -> pa.Table:
+    """Return one to five rows of everybody, with a value or two in each."""
+    rows: list[dict[str, object]] = []
+
+    def drawn() -> str:
+        return coins.choices(VALUES, [5, 4, 3, 1, 4, 1])[0]
+
+    for who in range(people):
+        for _ in range(coins.choice([1, 1, 2, 3, 5])):
+            own = {"name": f"person {who}", "age": 20 + who % 20, "sex": "fm"[who % 2], "value": drawn()}
+            second = drawn() if coins.random() < 0.3 else None
+            rows.append({**own, "second": second, "smokes": coins.choice(["no", "once", "yes", None])})
+    return pa.Table.from_pylist(rows)
 
 
 def prepare(directory: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.release.accounts import fixed_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.columns import ColumnsRelease
@@ -19,6 +20,7 @@ from sfumato.release.randomized import RandomizedRelease, randomized_claim
 from sfumato.release.ranges import RangesRelease
 from sfumato.release.views import ViewsRelease
 from tests.fuzz.files import Files, Row
+from tests.fuzz.held_books import keep_held
 from tests.fuzz.truth import bound, set_bound, sets_of, shares_of, shares_shown
 
 FORMS: dict[str, type[Release]] = {
@@ -66,10 +68,12 @@ class Draft:
     @property
     def counted(self) -> list[str]:
         """The tables that count sensitive values."""
-        return [name for name in self.tables if name == "st"]
+        return [name for name in self.tables if name in (("st", "numbers") if self.files.held else ("st",))]
 
     def keep_books(self) -> None:
         """Make the manifest agree with the tables: numbers of people, of groups and of values, bounds, and words of claims."""
+        if self.files.held:
+            return keep_held(self.manifest, self.tables)
         self._add_up()
         form, parameters = self.manifest["form"], self.manifest["parameters"]
         people = {"buckets": "qit", "views": "at"}.get(form, "records")
@@ -110,7 +114,11 @@ class Draft:
         """Make the claims of the manifest in fixed words, against whom the requirement names."""
         for claim in self.manifest["claims"]:
             one_row = self.manifest["parameters"]["one_row_per_person"]
-            if claim["kind"] == "presence":
+            if self.files.held:
+                against = self.manifest["requirement"]["against"]
+                told = Claim(claim["kind"], against, claim["statement"])
+                made = fixed_claim(Manifest.from_json(spelled(self.manifest)), told)
+            elif claim["kind"] == "presence":
                 made = Claim.presence("stranger", form=self.manifest["form"], one_row_per_person=one_row)
             elif self.manifest["form"] == "randomized":
                 declared = self.manifest["parameters"]["parameters"] == "declared"

@@ -64,6 +64,11 @@ class Files:
         """Whether each of several sensitive columns is protected by itself."""
         return self.manifest["schema"]["declared"].get("protect") == "each"
 
+    @property
+    def held(self) -> bool:
+        """Whether a person may have several values of a secret."""
+        return "secrets" in self.manifest["schema"]["declared"]
+
     def parts(self) -> list[Files]:
         """Return the release of each sensitive column alone where each is protected by itself; else this one."""
         return [self._part(name) for name in self.sensitive] if self.apart else [self]

@@ -16,9 +16,10 @@ from sfumato.api import audit
 from sfumato.auditor import Audit
 from sfumato.errors import SfumatoError
 from sfumato.query.answer import Estimate
-from tests.fuzz.files import Files, Row
+from tests.fuzz.files import Files, Row, text
 from tests.fuzz.sql import question
 from tests.fuzz.truth import shares_of, shares_shown, wrong_claims
+from tests.fuzz.truth_held import Person, false_in
 from tests.fuzz.truth_randomized import wrong_randomized
 from tests.fuzz.truth_table import no_placement, people_of, untrue
 
@@ -48,7 +49,7 @@ def check_release(directory: Path, table: Table, honest: dict[str, Any], coins: 
     ask(release, coins)
     check_beliefs(release, table.to_arrow().select([column.name for column in table.quasi]))
     rows = table.to_arrow().to_pylist()
-    if verdicts[1] is True and any(no_placement(part, rows) for part in Files.read(directory).parts()):
+    if verdicts[1] is True and table.bundles is None and any(no_placement(one, rows) for one in Files.read(directory).parts()):
         return "holds of nobody"
     return {True: "holds", False: "does not hold", None: "cannot tell"}[verdicts[1]]
 
@@ -59,7 +60,14 @@ def false_claims(directory: Path, table: Table | None) -> list[str]:
     rows = None if table is None else table.to_arrow().to_pylist()
     if rows is not None and set(rows[0]) != {*files.quasi, *files.sensitive}:
         return ["the table has other columns"]
+    if files.held:
+        return false_in(files, None if rows is None else [_person(files, row) for row in rows])
     return [fault for part in files.parts() for fault in _false_of(part, rows)]
+
+
+def _person(files: Files, row: Row) -> Person:
+    has = {name: frozenset(text(value) for value in row[name]) for name in files.sensitive}
+    return tuple(row[name] for name in files.quasi), has
 
 
 def _false_of(files: Files, rows: list[Row] | None) -> list[str]:

@@ -3,7 +3,6 @@
 import random
 import tempfile
 from collections import Counter
-from fractions import Fraction
 from functools import cache
 from itertools import count
 
@@ -15,7 +14,6 @@ from sfumato.errors import SfumatoError
 from tests.fuzz.drafts import Draft, NoDraftError
 from tests.fuzz.files import Files
 from tests.fuzz.lies import tell_lies
-from tests.fuzz.truth import bound, set_bound, sets_of
 from tests.fuzz.truth_held import false_in, gathered
 
 EDGES = [1, 2, 4]
@@ -54,36 +52,6 @@ def base(name):
     return table, release, gathered(rows, "who", ["age", "sex"], secrets, EDGES)
 
 
-def keep_books(draft):
-    """Make the manifest agree with the tables: people, groups, counts and bounds of values and of sets."""
-    manifest, tables = draft.manifest, draft.tables
-    manifest["rows"] = len(tables["qit"])
-    used = {number: k + 1 for k, number in enumerate(sorted({row["group"] for row in tables["qit"]}))}
-    for rows in tables.values():
-        rows[:] = [row | {"group": used[row["group"]]} for row in rows if row["group"] in used]
-    manifest["parameters"]["groups"] = len(used)
-    asked = manifest["requirement"]
-    several = "secret" in tables["st"][0]
-    for told in manifest["values"]:
-        secret = told["columns"][0]
-        own = asked.get("columns", {}).get(secret) or asked
-        mine = [row for row in tables["st"] if not several or row["secret"] == secret]
-        totals = Counter()
-        for row in mine:
-            totals[row["value" if several else secret]] += row["count"]
-        entries = told["values"]
-        order = [one["value"] for one in entries]
-        shares = {value: Fraction(many, manifest["rows"]) for value, many in totals.items()}
-        names = sorted(totals, key=lambda one: (order.index(one) if one in order else len(order), str(one)))
-        told["values"] = [
-            {"value": one, "count": totals[one], "bound": str(bound(own, one, shares[one]))} for one in names if totals[one] > 0
-        ]
-        for one in told.get("sets", []):
-            held = sum(row["count"] for row in tables["sets"] if row["set"] == one["set"])
-            _, rule = sets_of(own, totals)[one["set"]]
-            one.update(count=held, bound=str(set_bound(rule, Fraction(held, manifest["rows"]))))
-
-
 def judged(place, table, people):
     """Return what load and both audits say; raise where something is let through that is false."""
     files = Files.read(place)
@@ -110,7 +78,7 @@ def test_the_second_opinion_agrees_with_an_honest_release(name, tmp_path):
         assert false_in(Files.read(tmp_path / kind), people) == []
         assert judged(tmp_path / kind, table, people) == "holds"
         draft = Draft.of(release)
-        keep_books(draft)
+        draft.keep_books()
         draft.save(tmp_path / f"books {kind}", kind)
         assert judged(tmp_path / f"books {kind}", table, people) == "holds"
 
@@ -123,7 +91,7 @@ def mutants(name, tmp_path, seeds):
         try:
             tell_lies(coins, Quiet(draft))
             if coins.random() < 0.8:
-                keep_books(draft)
+                draft.keep_books()
             place = tmp_path / str(next(numbers))
             draft.save(place, coins.choice(["parquet", "csv"]))
         except (SfumatoError, NoDraftError, KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
@@ -172,7 +140,7 @@ def test_every_single_lie_is_found_or_refused(name, lie, tmp_path):
     draft = Draft.of(release)
     where, change = LIES[lie]
     change(draft.tables[where])
-    keep_books(draft)
+    draft.keep_books()
     try:
         draft.save(tmp_path / "mutant", "parquet")
     except SfumatoError:

@@ -101,7 +101,7 @@ def wrong_claims(files: Files, shares: Shares | None) -> list[str]:
             else:
                 found += overlapping(files) + present(files, groups)
         else:
-            found += _proved(files, claim["adversary"]) + _sure(files, groups, shares)
+            found += proved(files, claim["adversary"]) + _sure(files, groups, shares)
     if weaker and files.form == "columns":
         found += present(files, groups) + ([] if shares is None else _sure(files, groups, shares))
     return found
@@ -127,7 +127,7 @@ def _numbers(files: Files, groups: Mapping[Any, Group]) -> list[str]:
     return found
 
 
-def _proved(files: Files, adversary: str) -> list[str]:
+def proved(files: Files, adversary: str) -> list[str]:
     """Return why nobody has proved such a claim: docs/guarantees.md says what holds against whom."""
     method, parameters = files.manifest["method"], files.parameters
     if adversary != files.manifest["requirement"]["against"]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.fuzz.files import Files, Row, text
-from tests.fuzz.truth import bound, set_bound, sets_of
+from tests.fuzz.truth import bound, proved, set_bound, sets_of
 
 Person = tuple[tuple[Any, ...], Mapping[str, frozenset[str]]]
 """The quasi values that are shown of somebody, and what she has of each secret."""
@@ -37,12 +37,18 @@ def false_in(files: Files, people: list[Person] | None = None) -> list[str]:
     sizes = Counter(row["group"] for row in files.tables["qit"])
     found = [] if sum(sizes.values()) == files.manifest["rows"] else ["another number of people than the manifest says"]
     bands = defaultdict(set)
+    known = [name for name in ("members", "rows") if name in files.quasi]
     for row in files.tables["qit"]:
-        bands[row["group"]].add(row["rows"])
+        bands[row["group"]].add(tuple(row[name] for name in known))
     if any(len(one) > 1 for one in bands.values()):
         found.append("a group has people of two bands")
+    found += [fault for claim in files.manifest["claims"] for fault in proved(files, claim["adversary"])]
+    own = files.manifest["schema"]["declared"].get("people", {}).get("shares") == "band"
+    alike = {group: min(one) if own else () for group, one in bands.items()}
     for secret in files.sensitive:
-        found += _of_secret(files, secret, sizes)
+        for band in set(alike.values()):
+            some = Counter({group: size for group, size in sizes.items() if alike[group] == band})
+            found += _of_secret(files, secret, some)
     return found + ([] if people is None else _of_people(files, people))
 
 
@@ -56,7 +62,10 @@ def _entries(files: Files, table: str, secret: str, name: str) -> Counter[tuple[
 
 
 def _of_secret(files: Files, secret: str, sizes: Counter[int]) -> list[str]:
-    shown, numbers = _entries(files, "st", secret, "value"), _entries(files, "numbers", secret, "values")
+    shown, numbers = (
+        Counter({key: count for key, count in _entries(files, table, secret, name).items() if key[0] in sizes})
+        for table, name in (("st", "value"), ("numbers", "values"))
+    )
     found, people = [], sum(sizes.values())
     if any(count > sizes[group] for (group, _), count in shown.items()):
         found.append("more people have a value than are in the group")
@@ -72,16 +81,25 @@ def _of_secret(files: Files, secret: str, sizes: Counter[int]) -> list[str]:
         totals[value] += count
     for (group, value), count in shown.items():
         limit = bound(asked, value, Fraction(totals[value], people))
-        if limit is not None and Fraction(count, sizes[group] or 1) > limit:
+        if limit is not None and limit < 1 and count > limit * _room(files, group, sizes[group]):
             found.append("a value is believed with more than its bound")
     if asked.get("sets"):
-        held = _entries(files, "sets", secret, "set")
+        held = Counter({key: count for key, count in _entries(files, "sets", secret, "set").items() if key[0] in sizes})
         whole = Counter({name: sum(count for (_, one), count in held.items() if one == name) for _, name in held})
         for name, (_, rule) in sets_of(asked, totals).items():
             limit = set_bound(rule, Fraction(whole[name], people))
-            if any(Fraction(count, sizes[group] or 1) > limit for (group, one), count in held.items() if one == name):
+            if limit < 1 and any(
+                count > limit * _room(files, group, sizes[group]) for (group, one), count in held.items() if one == name
+            ):
                 found.append("a set is believed with more than its bound")
     return found
+
+
+def _room(files: Files, group: int, size: int) -> Fraction:
+    """Return 1 + (size − 1)·account, or the size where nothing is claimed of an engineer."""
+    accounts = {row["group"]: row["account"] for row in files.tables.get("groups", [])}
+    engineer = any(claim["adversary"] == "engineer" for claim in files.manifest["claims"])
+    return Fraction(1000 + (size - 1) * accounts.get(group, 1000), 1000) if engineer else Fraction(max(size, 1))
 
 
 def _of_people(files: Files, people: list[Person]) -> list[str]:

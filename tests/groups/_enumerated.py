@@ -39,6 +39,8 @@ class Case:
     steers: object
     strata: tuple[int, ...] | None = None
     tests: int = 1
+    joins: bool = False
+    """A mistake: strata are joined where one of them cannot keep the bounds."""
 
     @cached_property
     def space(self):
@@ -50,6 +52,11 @@ class Case:
         """The boxes that are cut first, as the shipped code makes them of strata."""
         rows, begins = in_strata(len(self.quasi), None if self.strata is None else np.array(self.strata))
         return [tuple(sorted(some.tolist())) for some in np.split(rows, begins[1:])]
+
+    def first(self, world):
+        """The boxes that are cut first in this world."""
+        joined = self.joins and not all(self.keeps(box, world) for box in self.roots)
+        return [tuple(range(len(self.quasi)))] if joined else self.roots
 
     @cached_property
     def bounds(self):
@@ -107,9 +114,9 @@ def decided(case, states):
 def transcripts(case):
     """Return {world: {release: chance}}: a release is its boxes with the accounts that are shown."""
     known, fresh = {}, set()
-    feasible = [world for world in case.worlds if all(case.keeps(box, world) for box in case.roots)]  # others are refused
+    feasible = [world for world in case.worlds if all(case.keeps(box, world) for box in case.first(world))]  # others are refused
     for world in feasible:
-        for box in case.roots:
+        for box in case.first(world):
             fresh.add((box, tuple(world[one] for one in box), SHOWN * FINE))
     while fresh:
         made = decided(case, sorted(fresh))
@@ -139,7 +146,7 @@ def transcripts(case):
     found = {}
     for world in feasible:
         whole = {(): UNIT}
-        for box in case.roots:
+        for box in case.first(world):
             part = leads((box, tuple(world[one] for one in box), SHOWN * FINE))
             whole = {(*one, *two): p * q // UNIT for one, p in whole.items() for two, q in part.items()}
         found[world] = whole

@@ -11,6 +11,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import pytest
 
+from sfumato.privacy.f_privacy import FPrivacy
 from tests.groups._enumerated import Case, faults
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -78,6 +79,41 @@ def visits(number, seed):
         number -= 1
 
 
+def own_shares(number, seed):
+    """Give tables whose bounds follow from the shares in each stratum: events are those of everybody's own stratum.
+
+    What a release shows says how many people of each stratum have what, so that all worlds with these counts have these bounds.
+    """
+    coins = random.Random(seed)
+    while number:
+        rows = tuple(sorted(coins.choices([1, 1, 2], k=coins.choice([4, 5, 5]))))
+        if len(set(rows)) == 1:
+            continue
+        own = [tuple((many, what) for what in combinations_with_replacement((0, 1, 2), many)) for many in rows]
+        table = tuple(coins.choice(some) for some in own)
+        keys = [(many, value) for many in (1, 2) for value in (0, 1, 2)]
+        counts = [sum(one == many and value in what for one, what in table) for many, value in keys]
+        line = FPrivacy(theta=coins.choice(["1.5", "2"]), offset=coins.choice(["0.1", "0.2"]))
+        limits = []
+        for many in (1, 2):
+            shares = {str(v): Fraction(counts[keys.index((many, v))], rows.count(many)) for v in (0, 1, 2)}
+            limits += [limit if shares[v] else Fraction(1) for v, limit in line.limits(shares).items()]
+        worlds = [
+            world
+            for world in product(*own)
+            if counts == [sum(one == many and value in what for one, what in world) for many, value in keys]
+        ]
+        quasi = tuple((coins.randrange(3),) for _ in rows)
+        yield Case(quasi, tuple(limits), believed(coins, worlds, rows), own_event, lambda e, what: int(own_event(e, what)), rows)
+        number -= 1
+
+
+def own_event(event, what):
+    """Whether somebody of a stratum has a value, of the values of her stratum."""
+    many, values = what
+    return event // 3 == many - 1 and event % 3 in values
+
+
 def one_event(number, seed, kinds, event):
     """Give tables in one stratum whose people have one of these, and of which one event is bounded."""
     coins = random.Random(seed)
@@ -90,7 +126,7 @@ def one_event(number, seed, kinds, event):
         number -= 1
 
 
-@pytest.mark.parametrize("tables", [bundles, visits])
+@pytest.mark.parametrize("tables", [bundles, visits, own_shares])
 def test_no_belief_exceeds_its_figure_nor_any_count_its_cap(tables):
     """And the figure is attained: the account is not larger than it must be."""
     worst, many = Fraction(0), 0
@@ -113,6 +149,33 @@ def test_whoever_knows_the_numbers_of_rows_believes_more_without_strata():
     many, what = caught(replace(case, strata=None) for case in visits(60, seed=2))
     assert many > 40
     assert {"figure", "bound"} <= what
+
+
+def likely_joined(number, seed):
+    """Give tables in two strata, which nothing but their number tells apart, with one bounded value."""
+    coins = random.Random(seed)
+    while number:
+        size = coins.choice([3, 4, 5])
+        strata = tuple(sorted(coins.choices([1, 2], k=size)))
+        if len(set(strata)) == 1:
+            continue
+        limits = (coins.choice([Fraction(1, 3), Fraction(1, 2), Fraction(2, 3)]), Fraction(1), Fraction(1), Fraction(1))
+        quasi = tuple((coins.randrange(2),) for _ in strata)
+        worlds = believed(coins, product(((), (0,)), repeat=size), (0,) * size)
+        yield Case(quasi, limits, worlds, has, once, strata=strata)
+        number -= 1
+
+
+def test_the_enumeration_catches_strata_that_are_joined_because_they_cannot_keep_the_bounds():
+    """Of three people one has it. Were she of the two, these would keep 1/2 by themselves: so it is the one alone."""
+    assert caught(likely_joined(60, 6)) == (0, set())
+    many, what = caught(replace(case, joins=True) for case in likely_joined(60, 6))
+    assert many > 20
+    assert {"figure", "bound"} <= what
+    limits, world = (Fraction(1, 2), Fraction(1)), product(((), (0,)), repeat=3)
+    alone = Case(((0,),) * 3, limits, dict.fromkeys(world, 1), lambda e, own: e in own, lambda e, own: int(e in own), (1, 2, 2))
+    assert faults(alone)[0] == set()
+    assert faults(replace(alone, joins=True))[1] == 3
 
 
 TWICE = ((), (0,), (0, 0))

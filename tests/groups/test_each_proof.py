@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from sfumato.groups.boxes import cut_into_boxes
-from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.soft import SoftTests, leading
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, as_combinations
 from sfumato.randomness import SeededRandomness
 from tests.groups._soft_twin import ONE, Case, made, outcomes
 from tests.makers import people
@@ -194,7 +193,7 @@ def test_matched_groups_keep_the_bounds_of_both_secrets_and_bounding_combination
         columns = people(["v"] * size, x=[coins.randrange(30) for _ in range(size)]).quasi
         codes = np.array([present.index(pair) for pair in world])
         for bounds, checked in ((pairs, True), (without_sets(pairs), False)):
-            group = matched_groups(columns, codes, bounds, random=SeededRandomness(seed), floor=1).group
+            group = matched_groups(columns, codes, bounds, MatchOptions(floor=1), random=SeededRandomness(seed)).group
             over = False
             for one in set(group.tolist()):
                 inside = [world[p] for p in np.flatnonzero(group == one)]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sfumato.groups.category_order import category_places, principal_axis
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.fragments.boxes import presence_boxes
+from sfumato.groups.fragments.cover import PresenceRule
 from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.fragments.views import view_boxes
 from sfumato.groups.near.matched import variety
@@ -75,8 +76,9 @@ def test_boxes_hold_the_same_people_in_any_order_of_the_rows(table, tight):
     def cut(one):
         codes, weights = one.sensitive.codes, column_weights(one.quasi, None)
         found = cut_boxes(Space.of(one.quasi), codes, bounds, tight=tight, floor=2, weights=weights)
-        hidden = presence_boxes(one.quasi, codes, bounds, 1, tight=tight, floor=2, weights=None)
-        halves = half_boxes(one.quasi, codes, bounds, 1, tight=tight, floor=2, weights=None)
+        rule = PresenceRule(1, tight=tight, floor=2)
+        hidden = presence_boxes(one.quasi, codes, bounds, rule)
+        halves = half_boxes(one.quasi, codes, bounds, rule)
         return found.group, hidden.group, halves.group
 
     first = [sets(group, np.arange(table.rows)) for group in cut(table)]

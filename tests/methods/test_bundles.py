@@ -1,10 +1,14 @@
 """Publishing people who may have several values of a secret: boxes by events, bands that never mix, and who refuses."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.auditor.audit import audit_tables
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.methods import METHODS, Boxes, NoisyBoxes
 from sfumato.methods.bands import BY_RESULTS
@@ -197,3 +201,72 @@ def test_the_default_is_boxes_and_a_saved_release_loads_again(made, tmp_path):
             name: one.to_pydict() for name, one in made.release.tables().items()
         }
         assert sf.audit(tmp_path / kind, visits()).holds
+
+
+def test_bounds_follow_from_the_shares_of_each_band_where_that_is_asked():
+    """By hand: how many of a band have each value gives its bound there; one that holds for everybody would refuse this table."""
+    table, asked_for = visits(people={"shares": "band"}), sf.FPrivacy(theta="1.5", offset="0.05")
+    with pytest.raises(Infeasible, match="share groups with nobody else"):
+        sf.publish(visits(), asked_for)
+    found = sf.publication(table, asked_for, seed=3)
+    assert found.audit.holds
+    assert sf.audit(found.release).holds
+    frame, limits = found.release.tables(), {}
+    band, size = {row["group"]: row[BAND] for row in frame["qit"].to_pylist()}, {}
+    for row in frame["qit"].to_pylist():
+        size[row["group"]] = size.get(row["group"], 0) + 1
+    people = true_people(table)
+    for name in set(band.values()):
+        own = [one for one in people if one[BAND] == name]
+        for secret in ("diagnosis", "ward"):
+            for value in {value for one in own for value in one[secret]}:
+                share = Fraction(sum(value in one[secret] for one in own), len(own))
+                limits[name, secret, value] = min(Fraction(3, 2) * share + Fraction(1, 20), Fraction(1))
+    shown = [(row, limits[band[row["group"]], row["secret"], row["value"]]) for row in frame["st"].to_pylist()]
+    assert all(row["count"] <= limit * size[row["group"]] for row, limit in shown)
+    assert len(size) > len(set(band.values()))
+    listed = {(one["secret"], one["value"]): Fraction(one["bound"]) for one in found.release.manifest.values}
+    assert listed == {key: max(limits[name, *key] for name in set(band.values()) if (name, *key) in limits) for key in listed}
+    assert "that value's bound for people of her band" in found.release.claims[0].statement
+
+
+def test_an_audit_finds_what_keeps_the_bounds_of_everybody_and_not_those_of_its_band():
+    """Among people with one row i0 is rare, and its bound is lower than that of those with five."""
+    found = sf.publication(visits(), sf.FPrivacy(theta="2.2", offset="0.03"), method=Boxes(floor=5), seed=1)
+    assert found.audit.holds
+    manifest = found.release.manifest
+    declared = manifest.schema["declared"]
+    lying = replace(
+        manifest,
+        schema={**manifest.schema, "declared": {**declared, "people": {**declared["people"], "shares": "band"}}},
+        claims=(replace(manifest.claims[0], statement=manifest.claims[0].statement[:-1] + " for people of her band."),),
+    )
+    (claim,) = audit_tables(lying, found.release.tables()).claims
+    assert claim.holds is False
+    assert claim.worst > claim.bound
+
+
+@pytest.mark.parametrize(
+    ("people", "message"),
+    [
+        ({"shares": "band", "alike": []}, "band where only like people share groups"),
+        ({"shares": "box"}, "expected table, or band"),
+    ],
+)
+def test_shares_of_bands_need_bands(people, message):
+    with pytest.raises(PolicyError, match=message):
+        visits(people=people)
+
+
+def test_noise_has_declared_shares_and_none_of_bands():
+    with pytest.raises(PolicyError, match="declared shares here"):
+        sf.publish(
+            encounters(),
+            sf.Differential(odds=20),
+            method=NoisyBoxes(values=[f"i{k}" for k in range(9)], otherwise="i8"),
+            secrets={"diagnosis": ["diag_1"]},
+            quasi=["age"],
+            identifier=["patient"],
+            people={"key": "patient", "keep": "all", "quasi": "first by day", "shares": "band", "most": 2},
+            other=["day", "sex", "diag_2", "diag_3", "ward"],
+        )

@@ -14,10 +14,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds, SetBound
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, SetBound, as_combinations
 from tests.makers import people
 from tests.methods.test_near_proof import Coins, orders, small_tables, worlds
 
@@ -99,7 +98,7 @@ def outcomes(columns, world, bounds, rows, keys):
     codes = np.array([present.index(pair) for pair in world])
 
     def made(coins):
-        return tuple(matched_groups(columns, codes, bounds, random=coins, floor=1).group.tolist())
+        return tuple(matched_groups(columns, codes, bounds, MatchOptions(floor=1), random=coins).group.tolist())
 
     sizes = []
     noted = Noted(rows, (), keys)

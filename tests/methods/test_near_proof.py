@@ -17,7 +17,7 @@ import pytest
 from sfumato import Schema, Table, publication, publish
 from sfumato.errors import PolicyError
 from sfumato.groups.near import packing
-from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
 from sfumato.methods import NearGroups
@@ -82,7 +82,7 @@ def bounds_of(values, limit):
 
 
 def one(columns, world, bounds, coins):
-    return matched_groups(columns, np.array(world), bounds, random=coins, floor=1).group
+    return matched_groups(columns, np.array(world), bounds, MatchOptions(floor=1), random=coins).group
 
 
 WHOLE = ([0, 0, 1, 2], "1/2", [0, 1, 5, 6], [])
@@ -280,7 +280,8 @@ def test_columns_that_tie_are_cut_in_the_same_order_whoever_has_which_value():
         for world in (values, np.where(values == "a", "b", "a")):
             table = Table.from_frame(pa.table({**quasi, "value": world}), Schema(quasi=["x", "y"], sensitive=["value"]))
             bounds = LDiversity(2).bounds(table.sensitive.histogram())
-            made.append(matched_groups(table.quasi, table.sensitive.codes, bounds, block=40, random=SeededRandomness(seed)))
+            codes, draws = table.sensitive.codes, SeededRandomness(seed)
+            made.append(matched_groups(table.quasi, codes, bounds, MatchOptions(block=40), random=draws))
         assert (made[0].group == made[1].group).all()
 
 

@@ -249,3 +249,15 @@ def test_answers_have_intervals_where_nobody_is_left_out():
         found = release.count(f"SELECT COUNT(*) WHERE diagnosis = '{value}'")
         inside += found.low <= int(table.sensitive.counts[place]) <= found.high
     assert inside >= 8
+
+
+def test_who_has_a_value_in_whole_groups_has_the_error_of_noise_and_no_other():
+    """Of 12 draws of 9 counts each the spread is within 2/3 and 3/2 of it: beyond that it is once in a million times."""
+    own = method(floor=100)
+    table = read(own, {"diagnosis": 9, "ward": 1})
+    releases = [own.run(table, ASKED, seed=seed).release for seed in range(12)]
+    told = [[release.count(f"diagnosis = '{value}'") for value in VALUES] for release in releases]
+    (error,) = {one.std_error for answers in told for one in answers}
+    value = np.array([[one.raw for one in answers] for answers in told])
+    assert 2 / 3 < np.sqrt(value.var(axis=0, ddof=1).mean()) / error < 3 / 2
+    assert releases[0].count("diagnosis = 'i1' AND sex = 'f'").std_error > error / 2

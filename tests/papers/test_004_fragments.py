@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.cover import combinations
+from sfumato.groups.fragments.cover import PresenceRule, combinations
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import ViewRows
 from sfumato.papers.overlapping._bucket_kernels import pick
@@ -53,10 +53,7 @@ def test_figure_2_is_what_boxes_make_when_gender_comes_first(figure_1):
         figure_1.quasi,
         figure_1.sensitive.codes,
         _bounds(figure_1, alpha, beta),
-        alpha,
-        tight=True,
-        floor=4,
-        weights={"gender": 10},
+        PresenceRule(alpha, tight=True, floor=4, weights={"gender": 10}),
     )
     first = found.group[0]
     assert (found.group == np.array([first] * 4 + [1 - first] * 4)).all()
@@ -96,9 +93,9 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
     """Theorem 6 is false in general: with Age moved, most joined values are alone in their group and tell their Occupation."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     bounds = _bounds(real, alpha, beta)
-    found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False)
-    assert found.sizes.min() >= 10
     views = ViewRows.of(real.quasi, ["age"])
+    found = published_groups(views, real.sensitive.codes, bounds, alpha, suppress=False)
+    assert found.sizes.min() >= 10
     alone = 0
     for group in range(200):
         mine = np.flatnonzero(found.group == group)
@@ -151,7 +148,7 @@ def test_figure_1_in_groups_of_two_views_bucketized_on_zipcode_and_disease(figur
     """All eight pairs differ and are taken in order: four, then Carol, George, Grace and Alice, two of them with leukemia."""
     alpha = Fraction(1, 4)
     bounds, codes = _bounds(figure_1, alpha, "1/2"), figure_1.sensitive.codes
-    found = published_groups(figure_1.quasi, ["zipcode"], codes, bounds, alpha, suppress=False, pairs=True)
+    found = published_groups(ViewRows.of(figure_1.quasi, ["zipcode"]), codes, bounds, alpha, suppress=False, pairs=True)
     assert _named(found) == [{"Alan", "Charles", "Henry", "Helen"}, {"Carol", "George", "Grace", "Alice"}]
 
 
@@ -173,7 +170,8 @@ def test_no_pair_is_picked_twice_for_a_group_of_two_views_bucketized_on_pairs(re
     """β = 1/10 and α = 1/20: a value may occur twice in a group, but beside different ages."""
     alpha, beta = Fraction(1, 20), Fraction(1, 10)
     codes = real.sensitive.codes
-    found = published_groups(real.quasi, ["age"], codes, _bounds(real, alpha, beta), alpha, suppress=False, pairs=True)
+    views = ViewRows.of(real.quasi, ["age"])
+    found = published_groups(views, codes, _bounds(real, alpha, beta), alpha, suppress=False, pairs=True)
     assert found.figures["residues"] < 1000
     assert found.sizes.min() >= 20
     keys = np.stack([found.group, real.quasi[0].codes, codes])

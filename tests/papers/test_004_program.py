@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.groups.fragments.boxes import presence_boxes
+from sfumato.groups.fragments.cover import PresenceRule
 from sfumato.groups.fragments.halves import HalvingRule, half_boxes
 from sfumato.privacy.bounds import Bounds
 from tests.groups.fragments._worlds import belief, columns_of, makers
@@ -29,8 +30,8 @@ def boxes(widths, alpha):
     """Return how `Ambiguity` makes its usual boxes."""
 
     def make(cells, values):
-        options = {"tight": True, "floor": 2, "weights": None}
-        return presence_boxes(columns_of(cells, widths), np.array(values), bounds_of(values, ONE), alpha, **options)
+        rule = PresenceRule(alpha, tight=True, floor=2)
+        return presence_boxes(columns_of(cells, widths), np.array(values), bounds_of(values, ONE), rule)
 
     return make
 
@@ -39,8 +40,8 @@ def halves(widths, alpha, *, limit=ONE, tight=True, floor=1):
     """Return how `Ambiguity` makes boxes by halves."""
 
     def make(cells, values):
-        options = {"tight": tight, "floor": floor, "weights": None}
-        return half_boxes(columns_of(cells, widths), np.array(values), bounds_of(values, limit), alpha, **options)
+        rule = PresenceRule(alpha, tight, floor)
+        return half_boxes(columns_of(cells, widths), np.array(values), bounds_of(values, limit), rule)
 
     return make
 

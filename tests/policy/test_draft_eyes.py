@@ -216,6 +216,20 @@ def test_signs_of_missing_values_can_be_declared_missing_without_another_edit(tm
     assert Policy.parse(used).read_table(path).sensitive.histogram()["(missing)"] > 0
 
 
+def test_a_sign_that_a_set_names_is_not_declared_missing(tmp_path: Path) -> None:
+    columns = [
+        ("age", numbers(60, 300)),
+        ("HIV status", COINS.choice(["negative", "positive", "unknown"], 300, p=[0.8, 0.1, 0.1])),
+        ("income", COINS.choice(["low", "high", "n/a"], 300)),
+    ]
+    draft = draft_policy(write(tmp_path / "t.csv", columns))
+    assert '"not negative" = { values = ["positive", "unknown"]' in draft
+    used = re.sub(r"^# (null = )", r"\1", draft, flags=re.MULTILINE)
+    assert used != draft
+    policy = Policy.parse(used)
+    assert sf.publish(policy.read_table(tmp_path / "t.csv"), policy.requirement, random=1).rows == 300
+
+
 def test_a_sign_that_a_bound_names_is_not_declared_missing(tmp_path: Path) -> None:
     columns = [
         ("age", numbers(60, 300)),

@@ -199,6 +199,7 @@ def test_exact_options_of_mondrian_are_taken_as_written(written: str, expected: 
         ("[columns]", "[column]", ["unknown section [column]", "did you mean [columns]?"]),
         ("[columns]", "[Columns]", ["unknown section [Columns]", "did you mean [columns]?"]),
         ("[columns]", "theta = 8\n[columns]", ["theta", "outside of all sections"]),
+        ("[columns]", "reveiwed = true\n[columns]", ["reveiwed", "did you mean reviewed?"]),
         ("quasi =", "quasy =", ["[columns] quasy", "did you mean 'quasi'?"]),
         ('["age"]', '"age"', ["[columns] quasi", "a list of texts", 'quasi = ["age"]']),
         ('["age"]', "[1]", ["[columns] quasi", "a list of texts"]),

@@ -8,7 +8,7 @@ from sfumato.cli._answers import estimate_dict, show_answer
 from sfumato.query.answer import Estimate, GroupedAnswer
 from tests.query.test_crosstab import drawn
 
-WITHOUT = Estimate(0.513, 0.015, None, None, 0.95, "paper", "no interval: it leans", measure="share")
+WITHOUT = Estimate(0.513, 0.015, None, None, 0.95, "paper", "no interval: it is biased", measure="share")
 WITH = Estimate(0.513, 0.015, 0.48, 0.54, 0.95, "likelihood", measure="share")
 
 

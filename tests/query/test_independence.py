@@ -98,7 +98,7 @@ def test_blind_buckets_are_dealt_and_a_link_in_them_is_found() -> None:
     assert found is not None
     assert found.p is not None
     assert found.p < 1e-4
-    assert found.told == pytest.approx(0.25, abs=0.02)
+    assert found.retained == pytest.approx(0.25, abs=0.02)
 
 
 def test_randomized_records_are_tested_as_they_are_shown() -> None:
@@ -112,4 +112,4 @@ def test_randomized_records_are_tested_as_they_are_shown() -> None:
     assert linked.verdict == "associated"
     assert unlinked.p is not None
     assert unlinked.p > 0.001
-    assert unlinked.told == 1.0
+    assert unlinked.retained == 1.0

@@ -127,4 +127,4 @@ def marked(marks):
     """Return what marks of people come to under one key: sorted hashes of people and of quasi values."""
     key = bytes(range(16))
     rows = marks.fingerprint.rows
-    return [in_order(chunks, rows, key).tolist() for chunks in (marks.people(), marks.quasi())], marks.told_by
+    return [in_order(chunks, rows, key).tolist() for chunks in (marks.people(), marks.quasi())], marks.identified_by

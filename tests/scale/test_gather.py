@@ -73,13 +73,13 @@ def data(rule, **given):
     return table
 
 
-def both(frame, declared, place, source=None, *, options=None, asked=ASKED):
+def both(frame, declared, place, source=None, *, asked=ASKED, method=None):
     """Publish in memory and by DuckDB; return both, after comparing everything that is written and told."""
     memory = sf.Table.from_frame(frame, declared, random=1) if source is None else sf.Table.read(source, declared, random=1)
-    made = publication(memory, asked, random=1)
+    made = publication(memory, asked, method=method, random=1)
     made.release.save(place / "memory")
     limits = ResourceLimits(1 << 29, 2)
-    given = {"random": 1, "limits": limits, "fingerprinted": True}
+    given = {"random": 1, "limits": limits, "fingerprinted": True, "method": method}
     large = publish_source(frame if source is None else source, declared, asked, place / "large", **given)
     assert content(place / "memory") == content(place / "large")
     alike(large.audit, made.audit)
@@ -189,3 +189,60 @@ def test_a_release_in_several_files_is_read_whole(tmp_path, monkeypatch):
     assert loaded.count("ward = 'W1'").value == made.release.count("ward = 'W1'").value
     alike(audit_directory(tmp_path / "large")[0], sf.audit(made.release))
     assert sf.audit(tmp_path / "large", memory).holds is True
+
+
+def homes(*, several=False):
+    """Return rows of members of households, with ties of age; of some members several rows."""
+    coins = np.random.default_rng(3)
+    home = np.repeat(np.arange(500), coins.choice([1, 2, 3, 4], 500))
+    member = np.arange(len(home))
+    if several:
+        again = coins.choice(len(home), 150)
+        home, member = np.append(home, home[again]), np.append(member, member[again])
+    rows = len(home)
+    table = {
+        "home": [f"H{one:04d}" for one in home],
+        "member": [f"M{one:05d}" for one in member],
+        "age": ((member * 7) % 60 + 20).tolist(),
+        "town": [f"T{one % 4}" for one in home],
+        "d1": [f"D{one}" for one in np.minimum(coins.geometric(0.2, rows) - 1, 11)],
+        "d2": [None if k % 3 else f"D{k % 12}" for k in range(rows)],
+    }
+    return pa.table(table).take(pa.array(coins.permutation(rows)))
+
+
+HOMES = {"identifier": ["home", "member"], "quasi": ["age", "town"], "secrets": {"diagnosis": ["d1", "d2"]}}
+UNIT = {"household": "home", "quasi": "greatest by age"}
+
+
+@pytest.mark.parametrize("people", [{"key": "member"}, {"rows": "people"}])
+def test_an_engine_gathers_households_as_memory_does(people, tmp_path):
+    several = "key" in people
+    declared = sf.Schema(**HOMES, unit=UNIT, people=people)
+    _, large, memory = both(homes(several=several), declared, tmp_path, asked=sf.FPrivacy(theta=6, offset="0.2"))
+    assert large.table.choice == memory.choice
+    assert memory.choice.members > memory.rows == 500
+    assert large.manifest.household == ("members and rows" if several else "members")
+
+
+def test_a_person_in_two_households_is_refused_by_an_engine_as_in_memory(tmp_path):
+    table, declared = homes(several=True), sf.Schema(**HOMES, unit=UNIT, people={"key": "member"})
+    table = pa.concat_tables([table, table.slice(0, 1).set_column(0, "home", pa.array(["H0499"]))])
+    with pytest.raises(InputError, match="rows in several households") as memory:
+        sf.Table.from_frame(table, declared, random=1)
+    with pytest.raises(InputError) as engine:
+        publish_source(table, declared, ASKED, tmp_path / "out", random=1)
+    assert engine.value.message == memory.value.message
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_noise_is_laid_on_people_whom_an_engine_gathers(unit, tmp_path):
+    """Values are declared and read cell by cell; the same coins choose among them, and draw the noise."""
+    asked = sf.Differential(odds=40)
+    method = sf.NoisyBoxes(values=[f"D{k}" for k in range(12)], otherwise="D0")
+    if unit:
+        frame, declared = homes(), sf.Schema(**HOMES, unit={**UNIT, "most": 3}, people={"rows": "people"})
+    else:
+        columns = {**COLUMNS, "secrets": {"diagnosis": ["d1", "d2"]}, "other": ["seen", "ward"]}
+        frame, declared = visits(), sf.Schema(**columns, people={**PEOPLE, "most": 3})
+    both(frame, method.close(declared), tmp_path, asked=asked, method=method)

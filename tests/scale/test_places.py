@@ -17,7 +17,7 @@ from sfumato.scale import blind
 from sfumato.scale.blind import AnatomySlots, RoundRobin, deal
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.places import BLOCK, coins, sorted_files
-from sfumato.scale.randomized import randomized_records
+from sfumato.scale.randomized import RecordCodes, randomized_records
 
 FALSE_ALARM = 1e-6
 
@@ -163,7 +163,8 @@ def test_values_are_kept_and_replaced_as_the_matrices_say(tmp_path, declared):
         people = blocks_of([quasi, secret], tmp_path / place, 5000)
         number, work = np.array([1, 0]), tmp_path / place / "work"
         work.mkdir()
-        return randomized_records(people, [9, 4], plan, np.arange(4), 4, number, SeededRandomness(5), work, 7000)
+        codes = RecordCodes(np.arange(4), 4, number)
+        return randomized_records(people, [9, 4], plan, codes, SeededRandomness(5), work, 7000)
 
     found = published(plan, "right")
     part, codes, value = found.rows.part(0, found.rows.total)

@@ -37,6 +37,7 @@ from tests.scale._large import (
     visits,
 )
 from tests.scale.test_gather import ASKED as GATHERED
+from tests.scale.test_gather import HOMES, UNIT, homes
 from tests.scale.test_gather import data as gathered_data
 from tests.scale.test_gather import schema as gathered_schema
 from tests.scale.test_source_names import NAMED, OTHERS, crowd
@@ -170,6 +171,17 @@ def test_people_with_several_values_are_gathered_as_in_memory(spark, tmp_path, r
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
     assert large.audit.to_dict() == made.audit.to_dict()
     assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
+    assert large.table.choice == table.choice
+
+
+def test_households_are_gathered_as_in_memory(spark, tmp_path):
+    declared, rows = sf.Schema(**HOMES, unit=UNIT, people={"key": "member"}), homes(several=True)
+    table, asked = sf.Table.from_frame(rows, declared, random=1), sf.FPrivacy(theta=6, offset="0.2")
+    publication(table, asked, random=1).release.save(tmp_path / "memory")
+    pq.write_table(rows, tmp_path / "homes.parquet", row_group_size=300)
+    frame = spark.read.parquet(str(tmp_path / "homes.parquet")).repartition(3)
+    large = written(frame, tmp_path / "spark", schema=declared, asked=asked, fingerprinted=True)
+    assert content(tmp_path / "memory") == content(tmp_path / "spark")
     assert large.table.choice == table.choice
 
 

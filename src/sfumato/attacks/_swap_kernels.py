@@ -22,6 +22,13 @@ class SortedGroups(NamedTuple):
     offset: Any
 
 
+class Placement(NamedTuple):
+    """A placement as it stands: which of her group's values each person has, and how often a code and a value are together."""
+
+    held: Any
+    joint: Any
+
+
 class SwapWalk(NamedTuple):
     """How long a walk is: sweeps in all, of which the first `burn` are not counted; and the state of its coins."""
 
@@ -74,13 +81,14 @@ def deal(start: Any, entry: Any, count: Any, word: Any, held: Any) -> None:
 
 @njit(cache=True)
 def learn_by_swaps(
-    codes: Any, first: Any, groups: SortedGroups, held: Any, joint: Any, correction: float, walk: SwapWalk, tally: Any
+    codes: Any, first: Any, groups: SortedGroups, placement: Placement, correction: float, walk: SwapWalk, tally: Any
 ) -> None:
     """Exchange the values of two people with the chance that the others' values give to it, and count who holds what.
 
-    `joint` counts codes and values of the placement as it stands. A sweep is one try a person; those after `burn` are counted.
+    A sweep is one try a person; those after `burn` are counted.
     """
     start, entry, value, offset = groups
+    held, joint = placement
     sweeps, burn, word = walk
     columns = codes.shape[1]
     for sweep in range(sweeps):

@@ -17,6 +17,8 @@ from sfumato.randomness import Randomness
 SWEEPS, BURN = 400, 100
 _ERRORS = 4.0  # standard errors; neighbouring placements of the walk are alike
 ROUNDS = 8
+CORRECTION = 1.0
+"""How often every code and value count as seen together before the first person: the prior of Dirichlet."""
 
 
 def definetti(sight: Sight) -> Iterator[Posteriors]:
@@ -29,7 +31,7 @@ def definetti(sight: Sight) -> Iterator[Posteriors]:
     yield Posteriors(people.to_victims(by_rounds(people)), "by EM")
 
 
-def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn: int = BURN, correction: float = 1.0) -> Floats:
+def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn: int = BURN) -> Floats:
     """Return everybody's beliefs, sampled: placements are walked through by exchanging two people of a group."""
     held = np.zeros(len(people.codes), np.int64)
     word = random.words(1).copy()
@@ -41,11 +43,11 @@ def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn:
         np.add.at(joint, (begin + people.codes[:, j], value), 1.0)
     tally = np.zeros(int(people.offset[-1]))
     walk = swaps.SwapWalk(sweeps, burn, word)
-    swaps.learn_by_swaps(people.codes, first, people.laid_out, held, joint, correction, walk, tally)
+    swaps.learn_by_swaps(people.codes, first, people.laid_out, swaps.Placement(held, joint), CORRECTION, walk, tally)
     return tally / (sweeps - burn)
 
 
-def by_rounds(people: Members, *, rounds: int = ROUNDS, correction: float = 1.0) -> Floats:
+def by_rounds(people: Members, *, rounds: int = ROUNDS, correction: float = CORRECTION) -> Floats:
     """Return everybody's beliefs by EM: place values by what was learned, learn from where they were placed, and again."""
     tables = spread_tables(people)
     beliefs = np.zeros(0)

@@ -151,7 +151,10 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class HeldJudge:
-    """Who of the victims has which event (values of one secret, then named sets), the bounds, and who is claimed against."""
+    """Who of the victims has which event (values of one secret, then named sets), the bounds, and who is claimed against.
+
+    Bounds are [victims × events], as the truth.
+    """
 
     truth: Flags
     limits: Floats
@@ -199,7 +202,7 @@ def _bounds(guess: Posteriors, answered: Flags, limits: Floats | None) -> tuple[
     used = np.where(bounded, (beliefs - error) / np.maximum(limits, 1e-300), -1.0)
     at = np.unravel_index(int(np.argmax(used)), used.shape)
     above = (beliefs - error > limits + _ROUNDING) & bounded
-    return float(beliefs[at]), float(limits[at[1]]), float(above.any(axis=1).mean()), bool(above.any())
+    return float(beliefs[at]), float(np.broadcast_to(limits, used.shape)[at]), float(above.any(axis=1).mean()), bool(above.any())
 
 
 def _right(beliefs: Floats, truth: Integers) -> tuple[Floats, Flags]:

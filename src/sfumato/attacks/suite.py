@@ -19,7 +19,7 @@ from sfumato.attacks.result import AttackResult, Knows
 from sfumato.attacks.sight import Sight, quasi_only
 from sfumato.auditor.buckets import histograms_of
 from sfumato.auditor.claims import Case
-from sfumato.auditor.held import compare_held, facts_of, held_bounds, homes, homes_in_boxes
+from sfumato.auditor.held import compare_held, event_limits, facts_of, held_bounds, homes, homes_in_boxes
 from sfumato.auditor.original import quasi_keys, true_codes
 from sfumato.auditor.ranges import range_histograms
 from sfumato.errors import InputError, PolicyError, did_you_mean
@@ -112,8 +112,8 @@ def attack(
     if outsiders is not None:
         require_outsiders(release, outsiders)
     about = " / ".join(table.sensitive.domain.names)
-    told = tuple(found for one in others if (found := _about(one, about)) is not None)
-    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, told, persons), coins)
+    held = tuple(own for other in others if (own := _about(other, about)) is not None)
+    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, held, persons), coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
         tell(one.name, number / len(chosen))
@@ -209,7 +209,7 @@ def _held(
 def _held_sides(part: Any, table: Table, everybody: Integers, victims: Integers) -> tuple[HeldSight, HeldJudge]:
     """Return what adversaries may see of one secret, and who judges them."""
     shown = (range_histograms if part.shown_as.as_ranges else histograms_of)(part)
-    bounds = held_bounds(Case(part, table), shown)
+    bounds, bands = held_bounds(Case(part, table), shown)
     differ = compare_held(shown, table, bounds, everybody)
     if differ:
         raise InputError(differ[0], hint=HINT)
@@ -219,8 +219,7 @@ def _held_sides(part: Any, table: Table, everybody: Integers, victims: Integers)
     truth[person, true_codes(labels, table).astype(np.int64)[value]] = True
     for place, (values, _) in enumerate(bounds.sets.values(), len(labels)):
         truth[:, place] = truth[:, [labels.index(one) for one in values if one in labels]].any(axis=1)
-    known = bounds.known or {}
-    limits = [*(known.get(label, 1) for label in labels), *(limit for _, limit in bounds.sets.values())]
+    limits = event_limits(shown, bounds, bands)[everybody[victims]]
     sight = HeldSight(
         sizes=part.sizes,
         group=np.concatenate([shown.group, held.set_group]),
@@ -234,14 +233,12 @@ def _held_sides(part: Any, table: Table, everybody: Integers, victims: Integers)
         rows=table.times,
         alike=part.manifest.alike or "",
     )
-    return sight, HeldJudge(truth[victims], np.array(limits, dtype=np.float64), covered(part), len(labels))
+    return sight, HeldJudge(truth[victims], limits, covered(part), len(labels))
 
 
 def _about(release: Any, secret: str) -> Any:
     """Return what another release says of one secret, alone or among those it protects each by itself; None if nothing."""
-    if len(release.each) > 1:
-        return release.of(secret) if secret in release.secrets else None
-    return release if " / ".join(str(one["name"]) for one in release.manifest.schema["sensitive"]) == secret else None
+    return release.of(secret) if secret in release.secrets else None
 
 
 def _by_column(people: Table) -> dict[str, Table]:

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.release._covering_kernels import entry_of, lowest_bit
+from sfumato.release._covering_kernels import Holders, entry_of, lowest_bit
+
+
+class WalkedPeople(NamedTuple):
+    """Different people: `words[p, j]` is the row of bits of person p's value in column j; she is `weight[p]` people."""
+
+    words: Any
+    truth: Any
+    weight: Any
+
+
+class GroupEntries(NamedTuple):
+    """What groups show: group g has `sizes[g]` people, with the values and counts from `start[g]` on."""
+
+    sizes: Any
+    start: Any
+    value: Any
+    count: Any
+
+
+class PartValues(NamedTuple):
+    """The values of groups: those of group g in part j are `row[begin[j, g]:begin[j, g + 1]]`."""
+
+    begin: Any
+    row: Any
+
+
+class LackingEntries(NamedTuple):
+    """What groups show, side by side, and what is not accounted for: the codes of part j of group g from `begin[g, j]` on.
+
+    `lacking[e]` says for how many people entry e waits, and `still[g]` how many entries of the group do.
+    """
+
+    begin: Any
+    codes: Any
+    lacking: Any
+    still: Any
 
 
 @njit(cache=True)
@@ -25,18 +61,16 @@ def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:
 
 
 @njit(cache=True)
-def walk_fits(
-    words: Any, bits: Any, offset: int, truth: Any, weight: Any, sizes: Any, entries: Any, enough: bool, fits: Any
-) -> None:
+def walk_fits(people: WalkedPeople, bits: Any, offset: int, entries: GroupEntries, enough: bool, fits: Any) -> None:
     """Add up, for every person, what the groups that fit her show.
 
-    `words[p, j]` is the row of `bits` that tells which groups hold person p's value in column j; bit k of its words is group
-    offset + k. What group g shows stands from `start[g]` on in `entries` (start, value, count). `fits` is filled
-    in. With `enough` a person is done once her value was seen.
+    A row of `bits` tells which groups hold a value; bit k of its words is group offset + k. `fits` is filled in. With `enough` a
+    person is done once her value was seen.
 
     The groups that fit a person's first columns are kept for the next one, who shares them if people are sorted.
     """
-    start, value, count = entries
+    words, truth, weight = people
+    sizes, start, value, count = entries
     columns = words.shape[1]
     place = np.empty((columns, bits.shape[1]), np.int64)
     left = np.empty((columns, bits.shape[1]), np.uint64)
@@ -92,16 +126,17 @@ def walk_values(words: Any, bits: Any, carried: Any, truth: Any, weight: Any, fa
 
 
 @njit(cache=True)
-def _gather(union: Any, first: int, row: Any, low: int, high: int, bits: Any, base: int, start: Any, groups: Any) -> None:
-    """Set in `union`, from word `first` on, the groups that share one of the values `row[low:high]`."""
+def _gather(union: Any, first: int, values: Any, base: int, holders: Holders) -> None:
+    """Set in `union`, from word `first` on, the groups that share one of the values."""
+    bits, start, groups = holders
     for w in range(first, len(union)):
         union[w] = np.uint64(0)
-    for e in range(low, high):
-        if row[e] >= base:
+    for value in values:
+        if value >= base:
             for w in range(first, len(union)):
-                union[w] |= bits[row[e] - base, w]
+                union[w] |= bits[value - base, w]
         else:
-            for place in range(start[row[e]], start[row[e] + 1]):
+            for place in range(start[value], start[value + 1]):
                 union[groups[place] >> 6] |= np.uint64(1) << np.uint64(groups[place] & 63)
 
 
@@ -119,11 +154,13 @@ def _rare(g: int, begin: Any, row: Any, base: int, start: Any, most: int) -> boo
 
 
 @njit(cache=True)
-def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any, seen: Any, out: Any, pairs: int) -> int:
+def _from_rare(g: int, shown: PartValues, holders: Holders, mark: Any, seen: Any, out: Any, pairs: int) -> int:
     """Write the groups behind g that share one of its values in every part, looked up by those of the first; return how many.
 
     `mark[r]` is g + 1 where r is a value of group g, and `seen[c]` is where group c was looked at.
     """
+    begin, row = shown
+    _, start, groups = holders
     for e in range(begin[0, g], begin[0, g + 1]):
         for place in range(start[row[e]], start[row[e] + 1]):
             c = groups[place]
@@ -148,33 +185,33 @@ def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any,
 
 
 @njit(cache=True)
-def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, out: Any) -> int:
+def shared_cover(shown: PartValues, base: int, holders: Holders, out: Any) -> int:
     """Write pairs of groups that cover a common combination to `out`, as many as it has room for; return how many.
 
-    Group g shows the values `row[begin[j, g]:begin[j, g + 1]]` of part j. Which groups have value r stands in the row
-    r − base of `bits`, or where r is below `base` by the list `groups[start[r]:start[r + 1]]`. Two groups share a combination if
-    they share a value in every part. Where few groups share a value of the first part, only these are looked at: what bits cost
-    grows with the square of the number of groups.
+    Value r has row r − base of bits, or where r is below `base` list r. Two groups share a combination if they share a value in
+    every part. Where few groups share a value of the first part, only these are looked at: what bits cost grows with the square
+    of the number of groups.
     """
+    begin, row = shown
     parts, many = begin.shape[0], begin.shape[1] - 1
     words = (many + 63) // 64
     common = np.zeros(words, np.uint64)
     union = np.zeros(words, np.uint64)
-    mark = np.zeros(base + len(bits), np.int64)
+    mark = np.zeros(base + len(holders.bits), np.int64)
     seen = np.zeros(many, np.int64)
     pairs = 0
     for g in range(many):
-        if _rare(g, begin, row, base, start, words):
+        if _rare(g, begin, row, base, holders.start, words):
             for j in range(parts):
                 for e in range(begin[j, g], begin[j, g + 1]):
                     mark[row[e]] = g + 1
-            pairs = _from_rare(g, begin, row, start, groups, mark, seen, out, pairs)
+            pairs = _from_rare(g, shown, holders, mark, seen, out, pairs)
             if pairs == len(out):
                 return pairs
             continue
         first = g >> 6
         for j in range(parts):
-            _gather(union, first, row, begin[j, g], begin[j, g + 1], bits, base, start, groups)
+            _gather(union, first, row[begin[j, g] : begin[j, g + 1]], base, holders)
             left = False
             for w in range(first, words):
                 common[w] = union[w] if j == 0 else common[w] & union[w]
@@ -193,13 +230,12 @@ def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups:
 
 
 @njit(cache=True)
-def stand_behind(owner: Any, group: Any, people: Any, weight: Any, begin: Any, codes: Any, lacking: Any, still: Any) -> None:
+def stand_behind(owner: Any, group: Any, people: Any, weight: Any, entries: LackingEntries) -> None:
     """Take the people off what groups show, over pairs of a person and a group that shows all of her.
 
-    `people[p, j]` is person p's code in part j (she is `weight[p]` people); those of group g stand side by side, part j's from
-    place `begin[g, j]` on. `lacking[e]` says for how many people entry e waits, and `still[g]` how many entries of the group do;
-    nothing is counted beyond that.
+    `people[p, j]` is person p's code in part j (she is `weight[p]` people). Nothing is counted beyond what is lacking.
     """
+    begin, codes, lacking, still = entries
     for k in range(len(owner)):
         p, g = owner[k], group[k]
         if still[g] == 0:

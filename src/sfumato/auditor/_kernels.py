@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sfumato._jit import njit
 
 
+class GroupDomain(NamedTuple):
+    """Which values groups show: entries start[g] … of `value` are those of group g, and there are `values` different ones."""
+
+    start: Any
+    value: Any
+    values: int
+
+
 @njit(cache=True)
 def walk_people(
-    mine: Any,
-    mine_start: Any,
-    theirs: Any,
-    theirs_start: Any,
-    row_group: Any,
-    truth: Any,
-    start: Any,
-    value: Any,
-    place: Any,
-    certain: Any,
+    published: Any, people: Any, row_group: Any, truth: Any, shown: GroupDomain, certain: Any
 ) -> tuple[int, int, int]:
     """Return what a walk over equal quasi rows finds.
 
@@ -26,10 +27,13 @@ def walk_people(
     lost. `certain`, zero at first, becomes per entry of st how many people are certainly in its group with its value, because
     all rows that fit them are there.
 
-    `mine` are the published rows by quasi values, those of the k-th ones from mine_start[k] on; `theirs` are the rows of the
-    table. `truth` is the code of each person of the table (−1: not published at all). Entries start[b] … of `value` describe
-    group b. `place` is −1 for every value.
+    `published` are the published rows dealt by quasi values, `people` those of the table. `truth` is the code of each person of
+    the table (−1: not published at all).
     """
+    mine, mine_start = published
+    theirs, theirs_start = people
+    start, value, values = shown
+    place = np.full(values, -1, np.int64)
     invented, lost, misplaced = 0, 0, 0
     for k in range(len(mine_start) - 1):
         here, there = mine_start[k + 1] - mine_start[k], theirs_start[k + 1] - theirs_start[k]

@@ -57,7 +57,8 @@ def audit_release(release: Release, table: Table | None = None, **given: Any) ->
 
 def audit_stored(stored: Stored, table: Table | None = None, **given: Any) -> Audit:
     """Return the audit of a release on disk: tables that cannot be a release are findings here, not errors."""
-    return audit_tables(stored.manifest, stored.tables, table, problems=stored.problems, **given)
+    audit = audit_tables(stored.manifest, stored.tables, table, **given)
+    return replace(audit, problems=(*stored.problems, *audit.problems))
 
 
 def audit_tables(
@@ -65,7 +66,6 @@ def audit_tables(
     tables: Mapping[str, pa.Table],
     table: Table | None = None,
     *,
-    problems: tuple[str, ...] = (),
     parts: Integers | None = None,
     links: Links | None = None,
     outsiders: Any = None,
@@ -78,7 +78,7 @@ def audit_tables(
     that this one was not refused.
     """
     _require_use(manifest, table, links, outsiders)
-    faults = list(problems)
+    faults: list[str] = []
     comparable = table
     try:
         release = read_tables(manifest, tables, faults)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.arrays import Array, Integers, taken
-from sfumato.auditor._kernels import walk_people
+from sfumato.auditor._kernels import GroupDomain, walk_people
 from sfumato.auditor.claims import AnyCounts, AuditedBounds, Case, ShownCounts, judge, open_values, structure
 from sfumato.auditor.held import audit_held, homes, mixed_bands
 from sfumato.auditor.noisy import WalkNoisy, audit_noisy
@@ -16,7 +16,7 @@ from sfumato.auditor.original import quasi_numbers, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.coding import dealt
+from sfumato.table.coding import SortedPlaces, dealt
 from sfumato.table.table import Table
 
 
@@ -102,13 +102,12 @@ def _walk_rows(release: BucketsRelease, shown: ShownCounts, table: Table) -> Buc
 
 
 def walk_dealt(
-    mine: tuple[Array, Integers], people: tuple[Array, Integers], group: Array, truth: Array, shown: ShownCounts
+    mine: SortedPlaces, people: SortedPlaces, group: Array, truth: Array, shown: ShownCounts
 ) -> tuple[int, int, int, Integers]:
     """Return what `walk_people` says of published rows and people of the table who are dealt by equal quasi values."""
-    place, certain = np.full(len(shown.labels), -1, np.int64), np.zeros(len(shown.value), np.int64)
-    invented, lost, misplaced = walk_people(
-        *mine, *people, group, truth, shown.start.astype(np.int64), shown.value, place, certain
-    )
+    certain = np.zeros(len(shown.value), np.int64)
+    entries = GroupDomain(shown.start.astype(np.int64), shown.value, len(shown.labels))
+    invented, lost, misplaced = walk_people(mine, people, group, truth, entries, certain)
     return invented, lost, misplaced, certain
 
 

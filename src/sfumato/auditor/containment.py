@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Unsigned
-from sfumato.auditor._group_kernels import walk_fits
+from sfumato.auditor._group_kernels import GroupEntries, WalkedPeople, walk_fits
 from sfumato.auditor.claims import ShownCounts
 from sfumato.auditor.original import Batches, PeopleCounts, true_codes, true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
@@ -172,10 +172,11 @@ def _walk(shown: ShownCounts, boxes: tuple[Box, ...], people: DistinctPeople, *,
     fits = Fits(nobody, nobody.copy(), nobody.copy(), np.full(many, -1, np.int64), np.zeros(groups, np.int64))
     rows = sum(len(places) for places in people.positions)
     step = max(64, _AT_ONCE // max(rows, 1) // 64 * 64)
-    entries = shown.start, shown.value.astype(np.int64), shown.count
+    walked = WalkedPeople(people.words, people.truth, people.weight)
+    entries = GroupEntries(shown.sizes, shown.start, shown.value.astype(np.int64), shown.count)
     for offset in range(0, groups, step):
         bits = bit_rows(boxes, people, offset, min(step, groups - offset))
-        walk_fits(people.words, bits, offset, people.truth, people.weight, shown.sizes, entries, enough, fits)
+        walk_fits(walked, bits, offset, entries, enough, fits)
     return fits
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.auditor._group_kernels import stand_behind
+from sfumato.auditor._group_kernels import LackingEntries, stand_behind
 from sfumato.auditor.claims import ShownCounts
 from sfumato.auditor.original import wrong_totals
 from sfumato.release.covering import Cover, ShownPart, distinct_rows
@@ -122,11 +122,11 @@ def _somewhere(shown: list[ShownTable], people: Integers, missing: int) -> list[
         np.ones(len(shown_part.part.codes), np.int64) if shown_part.times is None else shown_part.times for shown_part in shown
     ]
     lacking = np.concatenate(times)[order]
-    still = lengths.sum(axis=1)
+    entries = LackingEntries(begin, codes, lacking, lengths.sum(axis=1))
     fits = np.zeros(len(distinct), bool)
     for owner, group in cover.pairs(distinct):
         fits[owner] = True
-        stand_behind(owner, group, distinct, weight, begin, codes, lacking, still)
+        stand_behind(owner, group, distinct, weight, entries)
     problems = []
     lost = int(weight[~fits].sum())
     if lost > missing:

@@ -211,7 +211,7 @@ def _some(rows: int, most: int) -> Integers:
 
 
 def _statements(manifest: Manifest) -> list[str]:
-    """Return what does not go together in the manifest: claims that are missing, groupings, columns, suppressed people."""
+    """Return what is inconsistent in the manifest: claims that are missing, groupings, columns, suppressed people."""
     problems = []
     made = {claim.kind for claim in manifest.claims}
     as_paper = "weaker_claim" in manifest.parameters

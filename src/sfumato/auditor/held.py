@@ -6,12 +6,13 @@ person by person, and nothing is shared with what published them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Integers
+from sfumato.arrays import Array, Flags, Floats, Integers
+from sfumato.auditor.banded import Band, band_columns, bands_of, judge_bands, largest, limits_by_group, open_in_bands
 from sfumato.auditor.bounds import Several, members_of
 from sfumato.auditor.claims import AuditedBounds, Case, ShownCounts, declared_schema, judge, open_values, structure
 from sfumato.auditor.knowing import classes_of, classes_of_counts, share_above
@@ -19,7 +20,6 @@ from sfumato.auditor.original import quasi_numbers, true_codes
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.boxes import Box, Sets, fitting
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import RangesRelease, positions
 from sfumato.table.column import Column
 from sfumato.table.table import Table
@@ -50,38 +50,54 @@ def several_counts(case: Case[Any], shown: ShownCounts, members: Mapping[str, tu
     return Several(dict(zip(labels.tolist(), counts, strict=True)), case.table.rows, sets)
 
 
-def held_bounds(case: Case[Any], shown: ShownCounts) -> AuditedBounds:
-    """Return the bounds where people may have several values: shares are those of people."""
+def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, list[Band]]:
+    """Return the bounds where people may have several values, by shares of people; and those of each band, where it has its own.
+
+    The bounds are then the largest of them.
+    """
     manifest = case.manifest
     members = members_of(manifest.requirement, list(shown.labels), declared_schema(manifest).bins_in_order())
-    return AuditedBounds.read(manifest, several_counts(case, shown, members), shown.labels)
+    if manifest.by_band:
+        bands = bands_of(case.release, shown, members)
+        return largest(bands), bands
+    return AuditedBounds.read(manifest, several_counts(case, shown, members), shown.labels), []
+
+
+def event_limits(shown: ShownCounts, bounds: AuditedBounds, bands: list[Band]) -> Floats:
+    """Return [groups × events]: the bound of every value, then of every set, for the people of each group."""
+    if bands:
+        return limits_by_group(shown.labels, len(shown.sizes), bands)
+    known = bounds.known or {}
+    single = [float(known.get(label, 1)) for label in shown.labels]
+    return np.tile([*single, *(float(limit) for _, limit in bounds.sets.values())], (len(shown.sizes), 1))
 
 
 def audit_held(case: Case[Any], shown: ShownCounts, mixed: list[str], home: Home, source: str) -> Audit:
     """Return every claim judged on the tables; `home` is who of the table is in which group, `mixed` what is wrong with bands."""
-    manifest, bounds = case.manifest, held_bounds(case, shown)
+    manifest, (bounds, bands) = case.manifest, held_bounds(case, shown)
+    limits = event_limits(shown, bounds, bands)
     problems = structure(manifest, shown, bounds, source) + mixed
     if case.table is not None:
         problems += home.problems or compare_held(shown, case.table, bounds, home.group)
     return Audit(
-        claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
+        claims=tuple(
+            judge_bands(claim, case, bands) if bands else judge(claim, case, shown, bounds) for claim in manifest.claims
+        ),
         problems=tuple(problems),
-        warnings=tuple(open_values(shown.totals, bounds, what="what people have is")),
-        stronger=shown.stronger("group") | {EVERYBODY: KNOWN} | ({} if problems else _counting(case, shown, bounds, home)),
+        warnings=tuple(open_in_bands(bands) if bands else open_values(shown.totals, bounds, what="what people have is")),
+        stronger=shown.stronger("group") | {EVERYBODY: KNOWN} | ({} if problems else _counting(case, shown, limits, home)),
         exposure=None if case.table is None else shown.exposure,
     )
 
 
-def _counting(case: Case[Any], shown: ShownCounts, bounds: AuditedBounds, home: Home) -> dict[str, Finding]:
+def _counting(case: Case[Any], shown: ShownCounts, bounds: Floats, home: Home) -> dict[str, Finding]:
     """Return what those reach who know how many values, or with the table how many rows, everybody has."""
     held = shown.held
-    if held is None or bounds.known is None:
+    if held is None or (bounds == 1).all():
         return {}
     group = np.concatenate([shown.group, held.set_group]).astype(np.int64)
     count = np.concatenate([shown.count, held.set_count])
-    single = np.array([float(bounds.known[label]) for label in shown.labels])
-    sets = np.array([float(limit) for _, limit in bounds.sets.values()], dtype=np.float64)
-    limits = np.concatenate([single[shown.value], sets[held.set_place] if len(sets) else np.zeros(0)])
+    limits = bounds[group, np.concatenate([shown.value, held.set_place + len(shown.labels)])]
     known = {
         "values of a secret": classes_of_counts(
             held.group.astype(np.int64), held.values.astype(np.int64), held.people, len(shown.sizes)
@@ -114,7 +130,7 @@ KNOWN = Finding("share of real values among those that remain when all group mat
 def mixed_bands(release: BucketsRelease) -> list[str]:
     """Return that a group has people of several bands of numbers of rows, though the release says that none has."""
     mixed = np.zeros(len(release.sizes), bool)
-    for band in _bands(release.manifest, release.quasi):
+    for band in band_columns(release.manifest, release.quasi):
         least, most = np.full(len(release.sizes), band.size), np.full(len(release.sizes), -1)
         np.minimum.at(least, release.group, band.codes)
         np.maximum.at(most, release.group, band.codes)
@@ -124,40 +140,14 @@ def mixed_bands(release: BucketsRelease) -> list[str]:
 
 def mixed_boxes(release: RangesRelease) -> list[str]:
     """Return the same of groups that are shown as ranges."""
-    bands = _bands(release.manifest, release.boxes)
+    bands = band_columns(release.manifest, release.boxes)
     mixed = [np.diff(band.start) != 1 if isinstance(band, Sets) else band.low != band.high for band in bands]
     return _mixed(np.any(mixed, axis=0)) if mixed else []
-
-
-def _bands(manifest: Manifest, columns: Iterable[Any]) -> list[Any]:
-    """Return the columns by which people share groups, none where they share them whatever their numbers of rows.
-
-    Of households these are numbers of members, and of rows where members may have several.
-    """
-    if manifest.alike not in ("band", "number"):
-        return []
-    people = manifest.schema["declared"]["people"]
-    names = ("rows",) if "unit" not in people else ("members", "rows") if people["several"] else ("members",)
-    return [next(column for column in columns if column.name == name) for name in names]
 
 
 def _mixed(mixed: Flags) -> list[str]:
     many = int(mixed.sum())
     return [f"{many} groups have people with numbers of rows that never share a group"] if many else []
-
-
-def strata_of(release: BucketsRelease) -> tuple[Integers, ...]:
-    """Return the groups of each band of numbers of rows; none where people of any number may share a group."""
-    bands = _bands(release.manifest, release.quasi)
-    if not bands:
-        return ()
-    own = np.zeros(len(release.sizes), np.int64)
-    for band in bands:
-        own *= band.size
-        code = np.zeros(len(own), np.int64)
-        code[release.group] = band.codes
-        own += code
-    return tuple(np.flatnonzero(own == one) for one in np.unique(own))
 
 
 def homes(release: BucketsRelease, table: Table | None) -> Home:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.arrays import Floats, Integers
-from sfumato.auditor._group_kernels import shared_cover
+from sfumato.auditor._group_kernels import PartValues, shared_cover
 from sfumato.auditor.bounds import presence_bound
 from sfumato.auditor.claims import misworded
 from sfumato.auditor.result import ClaimResult, Finding
 from sfumato.exact import percent
+from sfumato.release._covering_kernels import Holders
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.covering import Cover
 from sfumato.release.manifest import Claim, Manifest
@@ -59,7 +60,8 @@ def overlaps(cover: Cover, most: int = 1) -> Integers:
     order = np.argsort(row, kind="stable")
     start = np.searchsorted(row[order], np.arange(base + 1))
     covers = np.empty((most, 2), np.int64)
-    many = shared_cover(begin, row, base, bits, start, group[order].astype(np.int32), covers)
+    holders = Holders(bits, start, group[order].astype(np.int32))
+    many = shared_cover(PartValues(begin, row), base, holders, covers)
     return covers[:many]
 
 

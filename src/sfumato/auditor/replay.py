@@ -8,7 +8,7 @@ replays safe cuts. docs/guarantees.md has the procedure; nothing here is shared 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.arrays import Integers
+from sfumato.auditor.banded import counted_and_bounded, strata_of
 from sfumato.auditor.buckets import histograms_of
 from sfumato.auditor.claims import AnyCounts, AuditedBounds, Case, program, set_totals, unseen, with_sets
 from sfumato.auditor.containment import GroupedRows, OtherGroupsError
-from sfumato.auditor.held import held_bounds, strata_of
+from sfumato.auditor.held import held_bounds
 from sfumato.auditor.lines import Line, LineBlocks, lines_of
 from sfumato.auditor.original import Batches
 from sfumato.auditor.ranges import range_histograms
@@ -360,6 +361,12 @@ def replay_ranges(audit: Audit, case: Case[Any], people: Batches | None = None) 
         return replace(audit, problems=(*audit.problems, OTHERWISE))
 
 
+def _everywhere(answers: Iterable[bool | None]) -> bool | None:
+    """Return whether all answers are yes, None where some is not known and none is no."""
+    found = set(answers)
+    return False if False in found else None if None in found else True
+
+
 def _is_cut(manifest: Manifest, audit: Audit) -> bool:
     """Return whether cuts that are known made the groups, and nothing else is wrong: other bounds would lead elsewhere."""
     program = program_of(manifest.method)
@@ -372,14 +379,21 @@ def _replayed(
 ) -> Audit:
     held = shown[0].held is not None
     each = zip(parts, shown, strict=True)
-    known = [held_bounds(Case(part), one) if held else AuditedBounds.of(Case(part), one) for part, one in each]  # type: ignore[arg-type]
-    events = EventCounts.of(shown, known)
+    known = [held_bounds(Case(part), one) if held else (AuditedBounds.of(Case(part), one), []) for part, one in each]  # type: ignore[arg-type]
+    events = EventCounts.of(shown, [bounds for bounds, _ in known])
     if events is None:  # a requirement that this audit does not know: then no claim is judged either
         return audit
+    bands = [band for _, own in known for band in own]
+    if bands:
+        events = replace(events, patience=_usual_patience(*counted_and_bounded(bands)))
     rule, sizes, account = CutRule.of(case.manifest, events), shown[0].sizes, parts[0].account
     accounts = np.full(len(sizes), WHOLE) if account is None else account
     strata = strata_of(parts[0]) if held else ()
-    possible = rule is not None and Replay(lines_of(quasi, rows, len(sizes)), events, sizes, accounts, rule, strata).possible()
+    # Bands with bounds of their own are cut each under these, by one rule.
+    alone = [EventCounts.of(shown, [band.bounds for band in own]) for own in zip(*(bands for _, bands in known), strict=True)]
+    cut = [(events, strata)] if not alone else [(one or events, (groups,)) for one, groups in zip(alone, strata, strict=True)]
+    lines = lines_of(quasi, rows, len(sizes))
+    possible = rule is not None and _everywhere(Replay(lines, one, sizes, accounts, rule, some).possible() for one, some in cut)
     if possible is None:
         return replace(audit, warnings=(*audit.warnings, UNDECIDED))
     if not possible:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato import notebook
+from sfumato.errors import ClaimBroken
 from sfumato.exact import percent
 from sfumato.release.manifest import Claim
 
@@ -115,6 +116,14 @@ class Audit:
         if self.problems or any(result.holds is False for result in self.claims):
             return False
         return None if any(result.holds is None for result in self.claims) else True
+
+    def require_holds(self) -> None:
+        """Raise `ClaimBroken`, which says why and carries the report, unless everything holds."""
+        if self.holds is True:
+            return
+        broken = [f"the claim against {result.adversary}: {_VERDICT[result.holds]}" for result in self.claims if not result.holds]
+        why = "; ".join([*self.problems, *broken])
+        raise ClaimBroken(f"the release does not pass its own audit, so it is not published: {why}", audit=self)
 
     def __repr__(self) -> str:
         return f"Audit({_VERDICT[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems)"

@@ -43,9 +43,10 @@ def _command() -> int:
         ended = end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         STATE.signal = STATE.signal or SIGNALS[0]
+    if STATE.signal or STATE.written:  # Python would end itself by a signal that comes while it is taken down
+        ignore_signals()
     if not STATE.signal:
         return ended
-    ignore_signals()
     message, code = interruption()
     if not STATE.reported:  # it came between two steps of the argument parser
         sys.stderr.write(message + "\n")

@@ -20,7 +20,7 @@ def answer_json(answer: Answer) -> Any:
     if isinstance(answer, Estimate):
         return estimate_dict(answer)
     if isinstance(answer, SeveralAnswers):
-        return {name: answer_json(one) for name, one in answer}
+        return {name: answer_json(part) for name, part in answer}
     return [{"group": dict(key), **estimate_dict(estimate)} for key, estimate in answer]
 
 
@@ -31,10 +31,10 @@ def show_answer(answer: Answer) -> None:
     if isinstance(answer, Estimate):
         _show_one(answer)
     elif isinstance(answer, SeveralAnswers):
-        for name, one in answer:
-            if isinstance(one, Estimate):
+        for name, part in answer:
+            if isinstance(part, Estimate):
                 console().print(f"[bold]{shown(name)}[/bold]")
-            show_answer(one)
+            show_answer(part)
     else:
         _show_many([(dict(key), estimate) for key, estimate in answer], answer.total)
 
@@ -95,17 +95,17 @@ def _notes(estimates: list[Estimate]) -> None:
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain JSON values."""
     named = {"a": comparison.a, "b": comparison.b, "difference": comparison.difference, "ratio": comparison.ratio}
-    return {name: None if one is None else estimate_dict(one) for name, one in named.items()}
+    return {name: None if estimate is None else estimate_dict(estimate) for name, estimate in named.items()}
 
 
 def show_comparison(comparison: Comparison) -> None:
     """Print a comparison."""
     named = [("a", comparison.a), ("b", comparison.b), ("a − b", comparison.difference), ("a ÷ b", comparison.ratio)]
-    made = [(name, one) for name, one in named if one is not None]
-    rows = [(name, one.written(one.value, ","), interval(one)) for name, one in made]
+    made = [(name, estimate) for name, estimate in named if estimate is not None]
+    rows = [(name, estimate.written(estimate.value, ","), interval(estimate)) for name, estimate in made]
     headings = ("", comparison.a.measure, f"{100 * comparison.a.confidence:g} % interval")
     console().print(grid(*headings, right=(1, 2), rows=rows))
-    _notes([one for _, one in made])
+    _notes([estimate for _, estimate in made])
 
 
 def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
             "statistic": test.statistic,
             "mean": test.mean,
             "p": test.p,
-            "told": test.told,
+            "retained": test.retained,
             "note": test.note,
         },
     }
@@ -139,9 +139,9 @@ def show_quality(quality: Quality | QualityOfEach) -> None:
     from sfumato.query.quality import QualityOfEach
 
     if isinstance(quality, QualityOfEach):
-        for name, one in quality.each.items():
+        for name, secret in quality.each.items():
             console().print(f"[bold]{shown(name)}[/bold]")
-            show_quality(one)
+            show_quality(secret)
         return
     groups = "" if quality.groups is None else f" in {quality.groups:,} groups"
     known = [map(shown, row) for row in quality.column_rows()]

@@ -68,21 +68,24 @@ class Completer:
         typed = re.search(r"[\w.*(]*$", line)
         assert typed is not None
         start, word = line[: typed.start()], typed[0]
-        return [start + name for name in _matching([*(quoted(one.name) for one in self.columns), *WORDS], word)]
+        return [start + name for name in _matching([*(quoted(column.name) for column in self.columns), *WORDS], word)]
 
     def _command(self, line: str) -> list[str]:
         if not line.startswith(".values "):
             return [name for name in COMMANDS if name.startswith(line)]
         typed = line.removeprefix(".values ")
-        return [f".values {one.name}" for one in self.columns if one.name.startswith(typed)]
+        return [f".values {column.name}" for column in self.columns if column.name.startswith(typed)]
 
     def _named(self, name: str) -> ColumnValues | None:
-        return next((one for one in self.columns if one.name.lower() == name.lower()), None)
+        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
 
     def listing(self, command: str) -> list[tuple[str, ...]] | None:
         """Return the rows that a command asks for, headings first; None where it names no column."""
         if command == ".columns":
-            rows = [(one.name, "text" if one.is_text else str(one.type), f"{len(one.values):,}") for one in self.columns]
+            rows = [
+                (column.name, "text" if column.is_text else str(column.type), f"{len(column.values):,}")
+                for column in self.columns
+            ]
             return [("column", "type", "values"), *rows]
         words = self._named(command.removeprefix(".values").strip())
         if words is None:
@@ -103,14 +106,14 @@ def _split(text: str) -> list[str]:
     parts = re.findall(r"""(?:[^;'"]|'[^']*'|"[^"]*"|['"])+|;""", text)
     if ";" not in parts:
         return [text]
-    joined, found = "", []
+    joined, questions = "", []
     for part in parts:
         if part == ";":
-            found.append(joined)
+            questions.append(joined)
             joined = ""
         else:
             joined += part
-    return [*found, joined]
+    return [*questions, joined]
 
 
 def talk(completer: Completer, answer: Callable[[str], None]) -> None:
@@ -162,13 +165,13 @@ def _editing(completer: Completer) -> Iterator[None]:
         return
     home = private_directory(user_data())
     history = None if home is None else home / HISTORY
-    found: list[str] = []
+    matches: list[str] = []
 
     def complete(text: str, state: int) -> str | None:
         if state == 0:
             line = readline.get_line_buffer()[: readline.get_endidx()]
-            found[:] = [whole[readline.get_begidx() :] for whole in completer.complete(line)]
-        return found[state] if state < len(found) else None
+            matches[:] = [whole[readline.get_begidx() :] for whole in completer.complete(line)]
+        return matches[state] if state < len(matches) else None
 
     readline.set_completer_delims(" \t\n,()<>=")
     readline.set_completer(complete)

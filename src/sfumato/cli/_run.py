@@ -43,8 +43,8 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
                 message, code = interruption()
                 STATE.reported = True
             elif STATE.written:
-                told = f"{visible(STATE.written)} was written; telling about it failed ({type(error).__name__})"
-                message, code = f"warning: {told}", 0
+                written = f"{visible(STATE.written)} was written; telling about it failed ({type(error).__name__})"
+                message, code = f"warning: {written}", 0
             else:
                 message, code = _described(error)
             typer.echo(message, err=True)
@@ -62,7 +62,7 @@ def _described(error: BaseException) -> tuple[str, int]:
 
         lines = [visible(error.message)]
         if problems := getattr(error, "problems", ()):
-            lines = [visible(error.message.splitlines()[0]), *(_numbered(*one) for one in enumerate(problems, 1))]
+            lines = [visible(error.message.splitlines()[0]), *(_numbered(*problem) for problem in enumerate(problems, 1))]
         if error.hint is not None:
             lines.append(f"hint: {visible(hint_in_toml(error.hint) or '')}")
         return "error: " + "\n".join(lines), error.exit_code

@@ -36,9 +36,9 @@ def shown(text: object) -> str:
     return escape(visible(str(text)))
 
 
-def counted(number: int, one: str = "person", more: str = "people") -> str:
+def counted(number: int, singular: str = "person", more: str = "people") -> str:
     """Return a number with its noun: "1 person", "2,000 people"."""
-    return f"{number:,} {one if number == 1 else more}"
+    return f"{number:,} {singular if number == 1 else more}"
 
 
 def grid(*columns: str, title: str | None = None, right: tuple[int, ...] = (), rows: Iterable[Iterable[str]] = ()) -> RichTable:

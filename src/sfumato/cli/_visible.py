@@ -15,17 +15,17 @@ def visible(text: str) -> str:
 
 def escape_json(document: str) -> str:
     """Return a JSON document in which the control characters that JSON leaves as they are, are escaped too."""
-    return "".join(one if one == "\n" or not _hidden(one) else f"\\u{ord(one):04x}" for one in document)
+    return "".join(sign if sign == "\n" or not _hidden(sign) else f"\\u{ord(sign):04x}" for sign in document)
 
 
-def _shown(one: str) -> str:
-    if not _hidden(one):
-        return one
-    if one in _NAMED:
-        return _NAMED[one]
-    code = ord(one)
+def _shown(sign: str) -> str:
+    if not _hidden(sign):
+        return sign
+    if sign in _NAMED:
+        return _NAMED[sign]
+    code = ord(sign)
     return chr(0x2400 + code) if code < 0x20 else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def _hidden(one: str) -> bool:
-    return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") and one not in _JOINERS
+def _hidden(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in _JOINERS

@@ -91,16 +91,16 @@ def attack(
             attacks,
             outsiders=None if outsiders is None else _outsiders(release, outsiders, original),
             sets=_sets(sets or ()),
-            others=[Release.load(one) for one in others or ()],
+            others=[Release.load(directory) for directory in others or ()],
             persons=None if person is None else _persons(table, person),
             random=seed,
             progress=tell,
         )
     if as_json:
-        print_json({"release": str(release), "attacks": [one.to_dict() for one in results]})
+        print_json({"release": str(release), "attacks": [result.to_dict() for result in results]})
     else:
         show_results(results, release, original.rows, every=every)
-    if any(one.verdict == "refuted" for one in results):
+    if any(result.verdict == "refuted" for result in results):
         raise typer.Exit(BROKEN)
 
 
@@ -127,36 +127,35 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
         raise InputError("--differential takes a table and a policy, and no release", hint="--differential FILE --policy FILE")
     asked = Policy.load(policy)
     people = asked.read_table(table)
-    found = {}
-    for one in people.each():
-        name = one.sensitive.domain.names[0]
-        rule = asked.requirement.of(name) if people.schema.protects_each else asked.requirement
-        limits = rule.bounds(one.sensitive.histogram())
+    inferences = {}
+    for part in people.each():
+        name = part.sensitive.domain.names[0]
+        limits = asked.requirement.of(name).bounds(part.sensitive.histogram())
         bounds = {label: float(limit) for label, limit in limits.value_limits.items()}
-        found[name] = differential_inference(one, bounds, draws=draws)
+        inferences[name] = differential_inference(part, bounds, draws=draws)
     if as_json:
-        plain = {name: told.to_dict() for name, told in found.items()}
+        plain = {name: inference.to_dict() for name, inference in inferences.items()}
         print_json(plain if people.schema.protects_each else next(iter(plain.values())))
         return
     console().print(f"Two counts with Laplace noise of scale 1/ε about {counted(people.rows)}, and their ratio. Private.")
-    for name, told in found.items():
+    for name, inference in inferences.items():
         if people.schema.protects_each:
             console().print(f"[bold]{shown(name)}[/bold]")
-        _show_differential(told)
+        _show_differential(inference)
 
 
-def _show_differential(found: DifferentialInference) -> None:
+def _show_differential(inference: DifferentialInference) -> None:
     screen = console()
     screen.print(
-        f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {hundredths(found.share)} % of "
-        f"{found.size:,} people where {hundredths(found.bound)} % is allowed."
+        f"Furthest above its bound in a group by {shown(inference.where)}: '{shown(inference.value)}', "
+        f"{hundredths(inference.share)} % of {inference.size:,} people where {hundredths(inference.bound)} % is allowed."
     )
     lines = grid("ε", "groups shown", "people %", "smallest group shown", "such a share from", right=(0, 1, 2, 3, 4))
-    for one in found.levels:
-        smallest, needed = ("" if size is None else f"{size:,}" for size in (one.smallest, one.needed))
-        lines.add_row(f"{one.epsilon:g}", f"{one.groups:,}", hundredths(one.people), smallest, needed)
+    for level in inference.levels:
+        smallest, needed = ("" if size is None else f"{size:,}" for size in (level.smallest, level.needed))
+        lines.add_row(f"{level.epsilon:g}", f"{level.groups:,}", hundredths(level.people), smallest, needed)
     screen.print(lines)
-    for check in found.checked:
+    for check in inference.checked:
         screen.print("  " + ", ".join(f"{name.replace('_', ' ')} {figure:.4g}" for name, figure in check.items()))
     screen.print(
         "[dim]shown: the ratio is above the bound with 95 %. people: have a value in such a group. such a share from: the size "
@@ -181,13 +180,13 @@ def _outsiders(release: Path, people: Path, table: Table) -> Table:
 def _sets(given: Sequence[str]) -> dict[str, list[str]]:
     from sfumato.errors import PolicyError
 
-    found: dict[str, list[str]] = {}
-    for one in given:
-        name, equals, values = one.partition("=")
+    sets: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, values = text.partition("=")
         if not name or not equals or not values:
-            raise PolicyError(f"--set {one}: expected a name and values", hint="--set infectious=HIV,Hepatitis")
-        found[name] = values.split(",")
-    return found
+            raise PolicyError(f"--set {text}: expected a name and values", hint="--set infectious=HIV,Hepatitis")
+        sets[name] = values.split(",")
+    return sets
 
 
 def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, every: bool = False) -> None:
@@ -200,10 +199,10 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, e
 
     screen = console()
     screen.print(f"Attacks on [bold]{shown(release)}[/bold], a release of {counted(rows)}. Private: measured on the original.")
-    tried = [one for one in results if not one.refused]
-    idle = [] if every else [one for one in tried if _reaches_nothing(one)]
-    within = [] if every else [one for one in tried if one.secret and one not in idle and _within_bounds(one)]
-    telling = [one for one in tried if one not in idle and one not in within]
+    tried = [result for result in results if not result.refused]
+    idle = [] if every else [result for result in tried if _reaches_nothing(result)]
+    within = [] if every else [result for result in tried if result.secret and result not in idle and _within_bounds(result)]
+    telling = [result for result in tried if result not in idle and result not in within]
     listed = telling if every else _strongest(telling)
     if listed:
         _show_figures(listed)
@@ -213,31 +212,31 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, e
         screen.print(_about_within(within, len(tried)), soft_wrap=True)
     if idle:
         screen.print(_about_idle(idle, len(tried)), soft_wrap=True)
-    for one in results:
-        if one.verdict == "refuted":
-            belief, bound = hundredths(one.worst), hundredths(one.bound)
-            screen.print(f"[red]refuted:[/red] {shown(one.name)} reaches {belief} % where {bound} % is claimed to be the most")
-        for text in one.warnings:
+    for result in results:
+        if result.verdict == "refuted":
+            belief, bound = hundredths(result.worst), hundredths(result.bound)
+            screen.print(f"[red]refuted:[/red] {shown(result.name)} reaches {belief} % where {bound} % is claimed to be the most")
+        for text in result.warnings:
             if text == NO_BETTER:  # the table shows both shares
                 continue
-            screen.print(f"[yellow]warning:[/yellow] {shown(one.name)}: {shown(text)}")
-        for name, figure in one.figures.items() if one in listed else ():
-            screen.print(f"  {shown(one.name)}: {shown(name)} {figure:.4g}")
-    refused = {(one.attack, one.refused) for one in results if one.refused}
+            screen.print(f"[yellow]warning:[/yellow] {shown(result.name)}: {shown(text)}")
+        for name, figure in result.figures.items() if result in listed else ():
+            screen.print(f"  {shown(result.name)}: {shown(name)} {figure:.4g}")
+    refused = {(result.attack, result.refused) for result in results if result.refused}
     for name, reason in sorted(refused):
         screen.print(f"[dim]{shown(name)} was not tried: {shown(reason)}[/dim]")
 
 
-def _reaches_nothing(one: AttackResult) -> bool:
+def _reaches_nothing(result: AttackResult) -> bool:
     """Return whether an attack guesses no better than the most frequent value does, and puts nobody above a bound."""
     from sfumato.attacks.judge import NO_BETTER
 
-    return NO_BETTER in one.warnings and not one.over and one.verdict != "refuted"
+    return NO_BETTER in result.warnings and not result.over and result.verdict != "refuted"
 
 
-def _within_bounds(one: AttackResult) -> bool:
+def _within_bounds(result: AttackResult) -> bool:
     """Return whether an attack puts nobody above a bound, as far as there are bounds that it could be above."""
-    return one.over == 0 and one.verdict != "refuted"
+    return result.over == 0 and result.verdict != "refuted"
 
 
 def _strongest(results: Sequence[AttackResult]) -> list[AttackResult]:
@@ -246,23 +245,24 @@ def _strongest(results: Sequence[AttackResult]) -> list[AttackResult]:
     Presence is asked of people, whatever is secret about them: of equal figures the first is enough.
     """
     best: dict[tuple[object, ...], AttackResult] = {}
-    for one in results:
-        key: tuple[object, ...] = (one.attack, one.variant)
-        if one.secret and one.verdict != "refuted":
-            key = (one.attack, one.secret if one.over is not None else one.success)
-        kept = best.setdefault(key, one)
-        best[key] = max(kept, one, key=lambda found: (found.over or 0.0, found.success or 0.0))
+    for result in results:
+        key: tuple[object, ...] = (result.attack, result.variant)
+        if result.secret and result.verdict != "refuted":
+            key = (result.attack, result.secret if result.over is not None else result.success)
+        kept = best.setdefault(key, result)
+        best[key] = max(kept, result, key=lambda tried: (tried.over or 0.0, tried.success or 0.0))
     return list(best.values())
 
 
 def _about_within(within: Sequence[AttackResult], tried: int) -> str:
     """Return in a line what attacks reach that keep all bounds: of each secret the one that is right most often."""
-    kept = sum(one.verdict == "claimed" for one in within)
+    kept = sum(result.verdict == "claimed" for result in within)
     best: dict[str, AttackResult] = {}
-    for one in within:
-        best[one.secret] = max(best.get(one.secret, one), one, key=lambda found: found.success or 0.0)
+    for result in within:
+        best[result.secret] = max(best.get(result.secret, result), result, key=lambda tried: tried.success or 0.0)
     named = "; ".join(
-        f"{shown(one.name)}: {hundredths(one.success)} % right, guessing {hundredths(one.baseline)} %" for one in best.values()
+        f"{shown(result.name)}: {hundredths(result.success)} % right, guessing {hundredths(result.baseline)} %"
+        for result in best.values()
     )
     claims = f" {counted(kept, 'claim', 'claims')} kept." if kept else ""
     return (
@@ -271,9 +271,9 @@ def _about_within(within: Sequence[AttackResult], tried: int) -> str:
 
 
 def _about_idle(idle: Sequence[AttackResult], tried: int) -> str:
-    kept = sum(one.verdict == "claimed" for one in idle)
-    largest = max(one.largest_belief or 0.0 for one in idle)
-    names = ", ".join(dict.fromkeys(shown(one.attack) for one in idle))
+    kept = sum(result.verdict == "claimed" for result in idle)
+    largest = max(result.largest_belief or 0.0 for result in idle)
+    names = ", ".join(dict.fromkeys(shown(result.attack) for result in idle))
     claims = f" {counted(kept, 'claim', 'claims')} kept." if kept else ""
     return (
         f"No better than guessing, and nobody above a bound: {len(idle)} of {tried} ({names}); largest belief in the truth "
@@ -285,14 +285,14 @@ def _show_figures(results: Sequence[AttackResult]) -> None:
     """Print the table of figures, and what its columns mean."""
     table = grid("attack", "right", "±", "guess", "control", "belief", "largest", "over", "claim", right=(1, 2, 3, 4, 5, 6, 7))
     said = {"claimed": "[green]kept[/green]", "refuted": "[red]refuted[/red]", "not claimed": "[dim]none[/dim]"}
-    for one in results:
-        low, high = one.interval or (0.0, 1.0)
+    for result in results:
+        low, high = result.interval or (0.0, 1.0)
         table.add_row(
-            shown(one.name),
-            hundredths(one.success),
+            shown(result.name),
+            hundredths(result.success),
             f"{50 * (high - low):.1f}",
-            *map(hundredths, (one.baseline, one.control, one.mean_belief, one.largest_belief, one.over)),
-            said[one.verdict],
+            *map(hundredths, (result.baseline, result.control, result.mean_belief, result.largest_belief, result.over)),
+            said[result.verdict],
         )
     screen = console()
     screen.print(table)

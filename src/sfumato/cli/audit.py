@@ -313,7 +313,7 @@ def _show(report: Audit, release: Path, how: str, original: Table | None) -> Non
             "If nobody changed the release, --table is another table than it was made of, or --policy reads it otherwise: "
             "without both, the audit tells whether the release is whole by itself."
         )
-    if report.notice and not any(report.notice in one.note for one in report.claims):
+    if report.notice and not any(report.notice in result.note for result in report.claims):
         screen.print(f"[dim]{shown(report.notice)}[/dim]")
     for warning in report.warnings:
         screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")

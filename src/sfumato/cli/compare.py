@@ -126,13 +126,13 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
         screen.print(f"[bold green]Least error: {shown(best.method)} {shown(best.label)}[/]")
         screen.print()
     attacks = list(dict.fromkeys(name for run in study.runs for name in run.attacks))
-    one = _one_varied(study)
-    headings = ["", "method", one or "varied", "error", "÷ indep.", "held", "exposure", "belief/bound", *attacks]
-    rows = [_cells(number, run, attacks, one) for number, run in enumerate(study.runs, 1)]
+    varied = _one_varied(study)
+    headings = ["", "method", varied or "varied", "error", "÷ indep.", "held", "exposure", "belief/bound", *attacks]
+    rows = [_cells(number, run, attacks, varied) for number, run in enumerate(study.runs, 1)]
     if screen.width < NARROW:
         rows = [[cell for cell, name in zip(row, headings, strict=True) if name != "÷ indep."] for row in rows]
         headings.remove("÷ indep.")
-    right = (0, *range(2 if one else 3, len(headings)))
+    right = (0, *range(2 if varied else 3, len(headings)))
     table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right, rows=rows)
     table.padding = (0, 1, 0, 0)
     for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
@@ -140,9 +140,9 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
             column.min_width = max(len(str(column.header)), *map(len, cells))
     screen.print(table)
     if every:
-        costs = ("", "method", one or "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
-        made = [_costs(number, run, one) for number, run in enumerate(study.runs, 1) if run.made]
-        right = (0, *range(2 if one else 3, len(costs)))
+        costs = ("", "method", varied or "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
+        made = [_costs(number, run, varied) for number, run in enumerate(study.runs, 1) if run.made]
+        right = (0, *range(2 if varied else 3, len(costs)))
         screen.print(grid(*costs, title="What else was measured", right=right, rows=made))
     screen.print(bullets(_notes(study, every=every)))
     if study.place is not None:
@@ -157,8 +157,8 @@ def _one_varied(study: Study) -> str:
     return next(iter(names)) if len(names) == 1 else ""
 
 
-def _varied(run: Run, one: str) -> str:
-    return str(run.varied.get(one, "")) if one else run.label
+def _varied(run: Run, varied: str) -> str:
+    return str(run.varied.get(varied, "")) if varied else run.label
 
 
 def _translations(study: Study) -> list[str]:
@@ -175,9 +175,9 @@ def _translations(study: Study) -> list[str]:
     return lines
 
 
-def _cells(number: int, run: Run, attacks: list[str], one: str) -> list[str]:
+def _cells(number: int, run: Run, attacks: list[str], varied: str) -> list[str]:
     name = run.method + (" *" if run.translated else "") + (" ← yours" if run.own and run.policy else "")
-    first = [str(number), shown(name), shown(_varied(run, one))]
+    first = [str(number), shown(name), shown(_varied(run, varied))]
     if not run.made:
         return [*first, "none", *[""] * (4 + len(attacks))]
     return [
@@ -187,15 +187,15 @@ def _cells(number: int, run: Run, attacks: list[str], one: str) -> list[str]:
         hundredths(run.coverage, 0) + (f" ({hundredths(run.intervals, 0)})" if run.coverage is not None and _partly(run) else ""),
         hundredths(run.exposure),
         "" if run.worst is None else f"{hundredths(run.worst)}/{hundredths(run.bound)}",
-        *(_points(run.attacks.get(one)) for one in attacks),
+        *(_points(run.attacks.get(attack)) for attack in attacks),
     ]
 
 
-def _costs(number: int, run: Run, one: str) -> list[str]:
+def _costs(number: int, run: Run, varied: str) -> list[str]:
     return [
         str(number),
         shown(run.method),
-        shown(_varied(run, one)),
+        shown(_varied(run, varied)),
         "" if run.groups is None else f"{run.groups:,}",
         "" if run.gcp is None else f"{run.gcp:.2f}",
         "" if run.loss is None else f"{run.loss:,}",
@@ -225,7 +225,7 @@ def _notes(study: Study, *, every: bool) -> list[str]:
             "Held: of 100 intervals so many hold the truth; in brackets how many of 100 answers have one, where not all do."
         )
     lines += _translations(study)
-    lines += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
+    lines += list(dict.fromkeys(f"{run.method}{run.label and f', {run.label}'}: {run.note}" for run in study.runs if run.note))
     if every:
         return [*lines, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
     if study.left_out:

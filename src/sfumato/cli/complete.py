@@ -72,7 +72,7 @@ def complete(
 
         with writing(out):
             write_directory(out, fill)
-    for one in warned:
-        warn(str(one.message))
+    for warning in warned:
+        warn(str(warning.message))
     people = counted(completion.rows)
     console().print(f"Wrote {counted(count, 'completed table', 'completed tables')} of {people} to {shown(out)}")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli._show import progress_bar
 from sfumato.cli._state import writing
-from sfumato.errors import PeopleNotTold
+from sfumato.errors import PeopleNotIdentified
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
     from sfumato.policy import Policy
     from sfumato.register import NamedReceipt
     from sfumato.scale.choice import EngineName
+    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.publish import Published
     from sfumato.table import Table
 
@@ -25,31 +26,28 @@ def by_engine(
     out: Path,
     *,
     engine: EngineName | None,
+    limits: ResourceLimits,
     seed: int | None,
     receipts: Path | None,
-    memory: str | None,
-    workers: int | None,
 ) -> tuple[dict[str, Any], Audit]:
     """Publish files by an engine to a directory, with a receipt, and return what there is to tell about it."""
     from sfumato.cli.publish import Ready, deliver, made_of
     from sfumato.policy import Policy
     from sfumato.register import open_register
-    from sfumato.scale.engine import ResourceLimits
     from sfumato.scale.verb import publish_source
 
-    limits = ResourceLimits.of(memory, workers)
     chosen = Policy.load(policy, data=data[0] if data[0].is_file() else None)
     chosen.require_reviewed(data[0], named=str(policy))
     home = open_register() if receipts is None else receipts
-    told: list[tuple[dict[str, Any], Audit]] = []
+    delivered: list[tuple[dict[str, Any], Audit]] = []
 
     def put(made: Published, draft: Path) -> None:
         assert made.fingerprints is not None
         how, beside = [made_of(made.manifest, made.sizes, made.private)], [data[0].absolute().parent]
         ready = Ready(draft, made, made.manifest, made.table, made.fingerprints, how, beside)
-        told.append(deliver(ready, chosen, out, home))
+        delivered.append(deliver(ready, chosen, out, home))
 
-    warnings.simplefilter("ignore", PeopleNotTold)  # what is said of the draw says it
+    warnings.simplefilter("ignore", PeopleNotIdentified)  # what is said of the draw says it
     with progress_bar() as tell, writing(out):
         publish_source(
             data if len(data) > 1 else data[0],
@@ -67,7 +65,7 @@ def by_engine(
             fingerprinted=True,
             deliver=put,
         )
-    return told[0]
+    return delivered[0]
 
 
 def audit_large(

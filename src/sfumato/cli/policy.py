@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,10 +116,10 @@ def init(
             write_private(out, lambda stream: stream.write(text.encode()))
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror or error}", hint="check the path and its permissions") from None
-    where = "…" if data is None else shown(data)
+    where = "…" if data is None else shown(shlex.quote(str(data)))
     console().print(
         f"Wrote a draft to {shown(out)}. Look at the role of every column, at what has a ? first; then: "
-        f"sfumato policy check {shown(out)} {where}",
+        f"sfumato policy check {shown(shlex.quote(str(out)))} {where}",
         soft_wrap=True,
     )
 
@@ -158,7 +159,7 @@ def check(
                 "warnings": chosen.warnings,
                 "rows": None,
                 **({} if table is None else _facts(table)),
-                "columns": [vars(one) for one in decisions],
+                "columns": [vars(decision) for decision in decisions],
                 "too_tight": None if tight is None else tight.to_dict(),
             }
         )
@@ -199,9 +200,11 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
 
     screen = console()
     if decisions:
-        rows = [("" if one.sure else "?", shown(one.column), one.role, shown(one.why)) for one in decisions]
+        rows = [
+            ("" if decision.sure else "?", shown(decision.column), decision.role, shown(decision.why)) for decision in decisions
+        ]
         screen.print(grid("", "column", "role", "why", rows=rows))
-    doubtful = sum(not one.sure for one in decisions)
+    doubtful = sum(not decision.sure for decision in decisions)
     if doubtful:
         several = "1 role has" if doubtful == 1 else f"{doubtful} roles have"
         screen.print(f"{several} a ?: look there. No program can tell that a secret was called quasi, and is published.")
@@ -254,7 +257,7 @@ def diff(
 
 def _listed(given: Sequence[str] | None) -> list[str]:
     """Return the columns of an option that may be repeated and may hold several with commas between them."""
-    return [name.strip() for one in given or () for name in one.split(",") if name.strip()]
+    return [name.strip() for text in given or () for name in text.split(",") if name.strip()]
 
 
 @app.command("schema")

@@ -29,7 +29,7 @@ from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import writing
 from sfumato.cli._workers import limited
-from sfumato.errors import OneBox, PeopleNotTold
+from sfumato.errors import OneBox, PeopleNotIdentified
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -82,9 +82,10 @@ def publish(
     with limited(workers):
         if large and data:
             from sfumato.cli.large import by_engine
+            from sfumato.scale.engine import ResourceLimits
 
-            limits = {"engine": engine_of(engine), "memory": memory, "workers": workers}
-            document, audit = by_engine(data, policy, out, seed=seed, receipts=receipts, **limits)
+            limits = ResourceLimits.of(memory, workers)
+            document, audit = by_engine(data, policy, out, engine=engine_of(engine), limits=limits, seed=seed, receipts=receipts)
         else:
             source = table_source(data[0] if data else None, database, sql)
             document, audit = from_memory(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
@@ -161,7 +162,7 @@ def from_memory(
         table = chosen.read_table(data, random=seed)
         home = open_register() if receipts is None else receipts
         warnings.simplefilter("ignore", OneBox)  # `made_of` says it
-        warnings.simplefilter("ignore", PeopleNotTold)  # so does what is said of the draw
+        warnings.simplefilter("ignore", PeopleNotIdentified)  # so does what is said of the draw
         made = publication(
             table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
         )
@@ -239,7 +240,9 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
     from sfumato.remarks import remarks
 
     made, manifest, table = ready.made, ready.manifest, ready.table
-    drawn = made.spent
+    drawn, choice = made.spent, table.choice
+    if choice is not None and table.schema.read_by_cell:  # parameters are declared: a log must not show one person's secret
+        choice = choice.without_secrets
     return {
         "private": "figures about the original table; do not publish",
         "release": "",
@@ -251,7 +254,7 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
         "basis": manifest.basis,
         "one_row_per_person": table.schema.one_row_per_person,
         "made": [
-            *([] if table.choice is None else [table.choice.sentence]),
+            *([] if choice is None else [choice.sentence]),
             *ready.how,
             *([] if drawn is None else [drawn_so_far(drawn, policy.budget), *drawn["sentences"]]),
         ],
@@ -260,7 +263,7 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
         "audit": made.audit.to_dict(),
         **({} if table.bundles is None else {"facts": table.bundles.facts}),
         "baseline": None if made.audit.exposure is None else table.prior_exposure(made.audit.exposed),
-        "earlier": [found.to_dict() for found in earlier],
+        "earlier": [release.to_dict() for release in earlier],
         "warnings": [
             *policy.warnings,
             *warnings_of(earlier),
@@ -288,8 +291,8 @@ def made_of(manifest: Manifest, sizes: Integers, figures: Mapping[str, Any]) -> 
         # Nothing of how the coins fell, so that nobody draws again for it: retention and parts are those of the plan.
         parts = counted(len(figures["parts"]), "part", "parts")
         return f"Values are kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
-    one, more = manifest.shown_as.group, manifest.shown_as.groups
-    groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
+    group, more = manifest.shown_as.group, manifest.shown_as.groups
+    groups = f"{counted(len(sizes), group, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
     parameters = manifest.parameters
     if "matches" in parameters and "weaker_claim" in parameters:
         people = counted(int(parameters["matches"]), "person", "people")
@@ -297,18 +300,18 @@ def made_of(manifest: Manifest, sizes: Integers, figures: Mapping[str, Any]) -> 
     if "weaker_claim" in parameters:
         return f"Groups as published, scattered over quasi space: {groups}; no claim is made about what a reader believes."
     if len(sizes) == 1:
-        return f"Everybody is in one {one} of {counted(int(sizes[0]), 'person', 'people')}: it tells how frequent values are."
+        return f"Everybody is in one {group} of {counted(int(sizes[0]), 'person', 'people')}: it tells how frequent values are."
     floor = figures.get("share_in_boxes_at_the_floor", 0.0) if manifest.rests_on.values_decide else 0.0
     stopped = f"; {percent(floor, 1)} of people are in boxes smaller than twice the floor" if floor else ""
     few = " That tells hardly more than how frequent values are." if len(sizes) < FEW else ""
-    return f"{manifest.rests_on.grouped.format(one)}: {groups}{stopped}.{few}"
+    return f"{manifest.rests_on.grouped.format(group)}: {groups}{stopped}.{few}"
 
 
 def drawn_so_far(drawn: Mapping[str, Any], budget: Fraction | None) -> str:
     """Return what the draws of whoever is in most come to, and what is left of a budget."""
     limit = "" if budget is None else f" of a budget of {float(budget):g}"
     free = f", and {counted(len(drawn['unlimited']), 'release that nothing bounds', 'releases that nothing bounds')}"
-    whom = f" at most, for {counted(drawn['people'])} of them" if drawn["told"] else ""
+    whom = f" at most, for {counted(drawn['people'])} of them" if drawn["identified"] else ""
     said = f"Drawn about these people so far: {counted(drawn['draws'], 'draw', 'draws')}, ε = {drawn['epsilon']:.4g}{limit}{whom}"
     return f"{said}{free if drawn['unlimited'] else ''}."
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,13 +31,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class EstimatorChoice(StrEnum):
-    """How the count is estimated."""
-
-    paper = "paper"
-    likelihood = "likelihood"
-
-
 @verb
 def query(
     release: ReleaseDirectory,
@@ -54,7 +46,8 @@ def query(
         Path | None, typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.")
     ] = None,
     estimator: Annotated[
-        EstimatorChoice | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")
+        str | None,
+        typer.Option(help="How to estimate: paper, likelihood or an installed one; the better of the first two otherwise."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
     duckdb: Annotated[
@@ -95,9 +88,12 @@ def query(
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
-    if quality or crosstab is not None or against is not None:
-        chosen = estimator.value if estimator else None
-        _other(release, sql, file, chosen, confidence, against, crosstab, workers, as_json=as_json, quality=quality)
+    how: dict[str, Any] = {"estimator": estimator, "confidence": confidence}
+    other = _Other(quality, crosstab, against)
+    if other != (False, None, None):
+        other.require_alone(sql, file)
+        with limited(workers):
+            other.answer(load_remembering(release), sql, how, as_json=as_json)
         return
     open_prompt = sql is None and file is None and on_terminal() and not as_json
     many = None if open_prompt or (sql is not None and sql != "-") else read_questions(file)
@@ -105,7 +101,7 @@ def query(
         loaded = load_remembering(release)
 
         def count(question: str) -> Answer:
-            return loaded.count(question, estimator=estimator.value if estimator else None, confidence=confidence)
+            return loaded.count(question, **how)
 
         if open_prompt:
             from sfumato.cli._prompt import Completer, talk
@@ -134,44 +130,42 @@ def query(
         show_answer(answer)
 
 
-def _other(
-    release: Path,
-    sql: str | None,
-    file: Path | None,
-    estimator: Any,
-    confidence: float,
-    against: str | None,
-    crosstab: str | None,
-    workers: int | None,
-    *,
-    as_json: bool,
-    quality: bool,
-) -> None:
-    """Answer what is no question of its own: how well the release can tell, a crosstab, or a comparison."""
-    from sfumato.errors import QueryError
+class _Other(NamedTuple):
+    """What is no question of its own: how well the release can tell, a crosstab, or a comparison."""
 
-    given = [name for name, used in (("--quality", quality), ("--crosstab", crosstab), ("--against", against)) if used]
-    if len(given) > 1:
-        raise QueryError(f"{' and '.join(given)} do not go together", hint="give one of them")
-    if file is not None or (sql is not None and quality):
-        raise QueryError(f"{given[0]} answers no list of questions", hint="leave the question or --file out")
-    with limited(workers):
-        loaded = load_remembering(release)
+    quality: bool
+    crosstab: str | None
+    against: str | None
+
+    def require_alone(self, sql: str | None, file: Path | None) -> None:
+        """Raise an error where two of them are asked for, or questions that they do not answer."""
+        from sfumato.errors import QueryError
+
+        given = [f"--{name}" for name, used in self._asdict().items() if used not in (False, None)]
+        if len(given) > 1:
+            raise QueryError(f"{' and '.join(given)} cannot be combined", hint="give one of them")
+        if file is not None or (sql is not None and self.quality):
+            raise QueryError(f"{given[0]} answers no list of questions", hint="leave the question or --file out")
+
+    def answer(self, loaded: Release, sql: str | None, how: dict[str, Any], *, as_json: bool) -> None:
+        """Show what the release answers."""
+        from sfumato.errors import QueryError
+
         with progress_bar() as tell:
             tell("answering", 0.0)
-            if quality:
+            if self.quality:
                 known = loaded.quality()
                 print_json(known.to_dict()) if as_json else show_quality(known)
-            elif crosstab is not None:
-                table = loaded.crosstab(*two_columns(crosstab), where=sql, estimator=estimator, confidence=confidence)
+            elif self.crosstab is not None:
+                table = loaded.crosstab(*two_columns(self.crosstab), where=sql, **how)
                 print_json(crosstab_json(table)) if as_json else show_crosstab(table)
             else:
-                if sql is None or against is None:
+                if sql is None or self.against is None:
                     raise QueryError(
                         "--against needs a question to compare with", hint='query release/ "age < 40" --against "age >= 40"'
                     )
-                found = loaded.compare(sql, against, estimator=estimator, confidence=confidence)
-                print_json(comparison_json(found)) if as_json else show_comparison(found)
+                comparison = loaded.compare(sql, self.against, **how)
+                print_json(comparison_json(comparison)) if as_json else show_comparison(comparison)
 
 
 def two_columns(text: str) -> tuple[str, str]:
@@ -199,8 +193,8 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
         loaded = load_remembering(directory)
         with writing(target):
             without = write_database(loaded, target)
-    for one in warned:
-        warn(str(one.message))
+    for warning in warned:
+        warn(str(warning.message))
     if without:
         warn(f"{without}: the database has the published tables and counts only")
         return

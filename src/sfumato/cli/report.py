@@ -38,13 +38,14 @@ def report(
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
-    from sfumato.reports.making import compose, save
+    from sfumato.reports.making import compose, require_free, save
 
     given = table is not None or sql is not None
     if public and (given or policy is not None):
         raise PolicyError("--public is made from the release alone", hint="leave --table and --policy out")
     if quick and attacks:
         raise PolicyError("--quick tries no attack", hint="give one of --quick and --attack")
+    require_free(out, public=public)
     with progress_bar() as tell:
         original, text = None, None
         if not public:
@@ -55,7 +56,7 @@ def report(
                 tell("reading the table", 0.0)
                 original, _ = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
         chosen = [] if quick else attacks or None
-        content = compose(release, original, out, public=public, attacks=chosen, policy=text, progress=tell)
+        content = compose(release, original, public=public, attacks=chosen, policy=text, progress=tell)
     with writing(out):
         save(content, out, public=public)
     whom = "for everybody" if public else "private: keep it with the table"

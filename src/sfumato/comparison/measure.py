@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.auditor import Audit, audit_release
 from sfumato.comparison.candidates import closed
 from sfumato.comparison.typical import typical_answers
-from sfumato.errors import InputError, OneBox, PeopleNotTold, SfumatoError
+from sfumato.errors import InputError, OneBox, PeopleNotIdentified, SfumatoError
 from sfumato.explanation.room import requirement_of
 from sfumato.explanation.study import ONE_BOX
 from sfumato.methods import METHODS, Method, Publication
@@ -54,7 +54,7 @@ def measure(task: RunTask) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OneBox)  # one box is a figure here
-            warnings.simplefilter("ignore", PeopleNotTold)  # the study says it
+            warnings.simplefilter("ignore", PeopleNotIdentified)  # the study says it
             made = _publication(table, method, task)
     except SfumatoError as error:
         return {"note": error.message}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,11 @@ RereadTable = Callable[[Mapping[str, Any]], Table]
 
 @dataclass(frozen=True, eq=False)
 class StudyOptions:
-    """How a study is made: on which people, with which questions, and what it may spend."""
+    """How a study is made: of which methods and variations, on which people, with which questions, what it may spend."""
 
+    methods: Sequence[str | Method] | None = None
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    translate: bool = False
     workload: Workload | str = "random"
     people: int | None = None
     attacks: tuple[str, ...] = ATTACKS
@@ -63,11 +66,8 @@ def compare(
     table: Table,
     requirement: Requirement,
     own: Method,
-    *,
-    methods: Sequence[str | Method] | None = None,
-    vary: Mapping[str, Sequence[Any]] | None = None,
-    translate: bool = False,
     setting: StudyOptions,
+    *,
     reread: RereadTable | None = None,
     progress: Progress | None = None,
 ) -> Study:
@@ -77,14 +77,14 @@ def compare(
         setting = replace(setting, attacks=tuple(HELD_ATTACKS if one in ATTACKS else one for one in setting.attacks))
     own = own.settled(table.rows)  # as the whole table would be published, also where a sample is compared
     tell("drawing questions", 0.0)
-    choices = variations(requirement, own, vary or {}, table.schema.quasi)
+    choices = variations(requirement, own, setting.vary, table.schema.quasi)
     noisy = requirement.against == "insider"
     generated = noisy and not setting.spend
     if setting.spend and not noisy:
         raise PolicyError("spend: only draws against an insider are booked", hint="leave it out")
     people = _people(table, setting.people)
     used = _stand_in(people, own) if generated else people
-    takers, left_out = candidates(used, requirement, own, methods=methods, vary=choices, translate=translate)
+    takers, left_out = candidates(used, requirement, own, methods=setting.methods, vary=choices, translate=setting.translate)
     if not takers:
         first = next(iter(left_out.items()), ("", "no method was named"))
         raise PolicyError(f"no method can take part; {first[0]}: {first[1]}", hint="translate compares the nearest requirement")

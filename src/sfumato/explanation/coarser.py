@@ -114,9 +114,9 @@ def information(codes: Codes, size: int, secret: Codes, values: int) -> float:
     cells = counted(codes.astype(np.int64) * values + secret, size * values)[1]
     rows, columns = np.bincount(codes, minlength=size), np.bincount(secret, minlength=values)
     rows, columns = rows[rows > 0], columns[columns > 0]
-    found = _entropy(rows, people) + _entropy(columns, people) - _entropy(cells, people)
+    information = _entropy(rows, people) + _entropy(columns, people) - _entropy(cells, people)
     chance = (len(cells) - len(rows) - len(columns) + 1) / (2 * people)
-    return max(0.0, found - chance)
+    return max(0.0, information - chance)
 
 
 def _entropy(times: Integers, people: int) -> float:

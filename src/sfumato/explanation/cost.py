@@ -75,7 +75,7 @@ def compare_strategies(
     """Return the loss of every strategy of blind groups, Anatomy last, and why the policy's own one cannot be used, if so."""
     own = {name: getattr(method, name, getattr(MultiSize, name)) for name in ("max_size", "gap", "time_limit")}
     strategy = getattr(method, "strategy", "optimal" if hasattr(method, "decoys") else None)
-    found: list[StrategyLoss] = []
+    losses: list[StrategyLoss] = []
     obstacle: Obstacle | None = None
     names = _STRATEGIES
     for done, name in enumerate(names):
@@ -84,15 +84,15 @@ def compare_strategies(
         try:
             best = plan(bounds, strategy=name, once=hasattr(method, "decoys"), **own)
         except Infeasible as error:
-            found.append(StrategyLoss(name, None, note=error.message, chosen=chosen))
+            losses.append(StrategyLoss(name, None, note=error.message, chosen=chosen))
             obstacle = Obstacle.of(error) if chosen else obstacle
         else:
             sizes = best.setting.sizes[0], best.setting.sizes[-1]
-            found.append(StrategyLoss(name, best.loss, str(best.setting), sizes, gap=best.gap, chosen=chosen))
+            losses.append(StrategyLoss(name, best.loss, str(best.setting), sizes, gap=best.gap, chosen=chosen))
     mine = method.way == "distinct"
     anatomy, blocked = _anatomy(bounds, cast(Anatomy, method) if mine else Anatomy())
     progress("done", 1.0)
-    return (*found, replace(anatomy, chosen=mine)), blocked if mine else obstacle
+    return (*losses, replace(anatomy, chosen=mine)), blocked if mine else obstacle
 
 
 def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | None]:

@@ -153,14 +153,14 @@ class Explanation:
             ],
             "sets": [
                 {
-                    "set": one.value,
-                    "values": list(one.members),
-                    "count": one.count,
-                    "share": float(one.share),
-                    "bound": decimal_text(one.bound),
-                    "feasible": one.feasible,
+                    "set": bound.value,
+                    "values": list(bound.members),
+                    "count": bound.count,
+                    "share": float(bound.share),
+                    "bound": decimal_text(bound.bound),
+                    "feasible": bound.feasible,
                 }
-                for one in self.rule.sets
+                for bound in self.rule.sets
             ],
             "strategies": [vars(strategy) for strategy in self.cost.groups.strategies],
             "near": self.cost.groups.near,
@@ -214,7 +214,7 @@ def explain(
         values=values,
         sets=sets,
         tightness=tightness_of(table, requirement, named) if obstacle is None else None,
-        declared=tuple(one.value for one in values if not one.feasible) if by_declared else None,
+        declared=tuple(bound.value for bound in values if not bound.feasible) if by_declared else None,
     )
     return Explanation(AboutTable.of(table), rule, AboutMethod.of(method), cost, obstacle, measured)
 
@@ -223,11 +223,11 @@ def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tup
     """Return every value with its bound, the rarest first, and every set of values; of each column protected by itself."""
     values: list[ValueBound] = []
     sets: list[ValueBound] = []
-    for one in table.each():
-        name = one.schema.sensitive[0]
+    for part in table.each():
+        name = part.schema.sensitive[0]
         asked = requirement.of(name)
-        counts = {value: count for value, count in one.sensitive.histogram().items() if count}
-        shares = {value: Fraction(count, one.rows) for value, count in counts.items()}
+        counts = {value: count for value, count in part.sensitive.histogram().items() if count}
+        shares = {value: Fraction(count, part.rows) for value, count in counts.items()}
         declared = getattr(method, "declared", {})
         declared = (declared.get(name, {}) if table.schema.protects_each else declared) or shares
         if asked.bounds_odds:
@@ -235,9 +235,9 @@ def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tup
         limits = asked.limits(shares) | asked.limits(declared)
         mark = f"{name}: " if table.schema.protects_each else ""
         values += [ValueBound(mark + value, counts[value], shares[value], limits[value]) for value in counts]
-        found = _sets(asked, counts, declared, _about(one, method))
-        sets += [replace(a, value=mark + a.value, members=tuple(mark + v for v in a.members)) for a in found]
-    return tuple(sorted(values, key=lambda one: (one.count, one.value))), tuple(sets)
+        bounded = _sets(asked, counts, declared, _about(part, method))
+        sets += [replace(a, value=mark + a.value, members=tuple(mark + v for v in a.members)) for a in bounded]
+    return tuple(sorted(values, key=lambda bound: (bound.count, bound.value))), tuple(sets)
 
 
 def _about(table: Table, method: Method) -> About:
@@ -251,12 +251,12 @@ def _sets(
 ) -> tuple[ValueBound, ...]:
     """Return every set of values with its bound, which follows from these shares; counts are the table's."""
     total, names = sum(counts.values()) if about.people is None else about.people, tuple(shares)
-    found = []
-    for one in requirement.set_bounds(shares, about):
-        members = tuple(names[place] for place in one.places)
+    bounded = []
+    for bound in requirement.set_bounds(shares, about):
+        members = tuple(names[place] for place in bound.places)
         count = sum(counts.get(value, 0) for value in members) if about.once is None else about.once(members)
-        found.append(ValueBound(one.name, count, Fraction(count, total), one.limit, members))
-    return tuple(found)
+        bounded.append(ValueBound(bound.name, count, Fraction(count, total), bound.limit, members))
+    return tuple(bounded)
 
 
 def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress) -> tuple[Cost, Obstacle | None]:

@@ -17,9 +17,9 @@ def highlights(about: Explanation) -> list[str]:
     tightest = about.rule.tightest(1)
     if about.cost.odds is not None:
         lines.append(about.cost.odds.in_words())
-        lines += [f"The tightest bound: {about.cost.odds.value(one)}." for one in tightest if about.cost.odds.bounded]
+        lines += [f"The tightest bound: {about.cost.odds.value(bound)}." for bound in tightest if about.cost.odds.bounded]
     elif tightest and about.method.paper_claim is None:
-        shares, bounds = ({value.value: getattr(value, one) for value in about.rule.values} for one in ("share", "bound"))
+        shares, bounds = ({value.value: getattr(value, field) for value in about.rule.values} for field in ("share", "bound"))
         words = bounds_in_words(
             about.rule.requirement,
             shares,
@@ -32,7 +32,7 @@ def highlights(about: Explanation) -> list[str]:
         rule = f"In words: {' '.join(words)} " if about.rule.declared is None else ""
         lines.append(f"{rule}The tightest bound: {value_sentence(tightest[0], inside=None)}.")
         if about.rule.sets:
-            lowest = min(about.rule.sets, key=lambda one: (one.bound, one.value))
+            lowest = min(about.rule.sets, key=lambda bound: (bound.bound, bound.value))
             lines.append(f"The tightest bound of a set of values: {value_sentence(lowest, inside=None)}.")
     return [*lines, _promise(about)]
 

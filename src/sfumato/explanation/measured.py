@@ -1,4 +1,4 @@
-"""The measured figures in words: what they are, what they are not, and each way to put people together in a sentence."""
+"""The measured figures in words: what they are, what they are not, and each way to group people in a sentence."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ WAYS: Mapping[str, str] = {
     "soft": "near people, soft cuts",
     "tight": "near people, tight cuts",
 }
-"""What each way to put people together is called for people."""
+"""What each way to group people is called for people."""
 
 
 def _way(row: MeasuredGrouping) -> str:
-    """Return the name of a way to put people together, and whether it is the policy's own."""
+    """Return the name of a way to group people, and whether it is the policy's own."""
     return WAYS.get(row.name, row.name) + (" (this policy)" if row.chosen else "")
 
 
@@ -64,7 +64,7 @@ def about(study: GroupingStudy) -> list[str]:
 
 
 def figures(study: GroupingStudy) -> list[str]:
-    """Return a sentence for each way to put people together, that of knowing only the shares first."""
+    """Return a sentence for each way to group people, that of knowing only the shares first."""
     alone = _errors(study, study.independence)
     lines = [f"Knowing only how frequent each value is: {alone}exposure {percent(study.prior_exposure, 1)}."]
     for row in study.rows:

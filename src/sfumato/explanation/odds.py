@@ -58,7 +58,7 @@ class Odds:
     @classmethod
     def of(cls, table: Table, requirement: Requirement, bounds: Bounds, method: NoisyBoxes) -> Odds:
         """Return what the policy means for an insider; nothing but declared shares is looked at."""
-        gamma = min(largest_odds(one) for one in bounds.each if one.protects)
+        gamma = min(largest_odds(secret) for secret in bounds.each if secret.protects)
         schema, joins, declared = table.schema, method.joins(requirement), method.declared
         floor, most = method.floor_for(gamma, table.rows, schema), schema.most if schema.bundled else None
         secrets = tuple(declared) if len(bounds.secrets) > 1 else ()
@@ -66,7 +66,7 @@ class Odds:
         same: dict[str, float] = {}
         shares: dict[str, Fraction] = {}
         for begin, own in by_label.items():
-            same |= {begin + key: one for key, one in same_odds(gamma, own).items()}
+            same |= {begin + key: odds for key, odds in same_odds(gamma, own).items()}
             shares |= {begin + value: share for value, share in own.items()}
         every = [usual_odds(own, several=most is not None) for own in by_label.values()]
         usual = {name: _least([one[name] for one in every]) for name, _ in _USUAL}
@@ -113,7 +113,9 @@ class Odds:
 
     def in_words(self) -> str:
         """Return how much odds grow, and what that makes of a belief."""
-        first, second, third = (f"of {percent(one, 0)} becomes at most {percent(grown(one, self.gamma), 1)}" for one in _BELIEFS)
+        first, second, third = (
+            f"of {percent(belief, 0)} becomes at most {percent(grown(belief, self.gamma), 1)}" for belief in _BELIEFS
+        )
         return (
             f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever she "
             f"believed before. A belief {first}, one {second} and one {third}."
@@ -121,23 +123,25 @@ class Odds:
 
     def translated(self) -> list[tuple[str, str]]:
         """Return usual parameters of the models, and the ε of each or why it has none."""
-        return [(name, found if isinstance(found, str) else f"{found:.2f}") for name, found in self.usual.items()]
+        return [(name, epsilon if isinstance(epsilon, str) else f"{epsilon:.2f}") for name, epsilon in self.usual.items()]
 
-    def before(self, one: ValueBound) -> Fraction:
+    def before(self, bound: ValueBound) -> Fraction:
         """Return the belief before from which a value, or a set of values, keeps its bound: declared, else the table's share."""
-        return sum((self.shares[value] for value in one.members or (one.value,)), Fraction(0)) if self.bounded else one.share
+        return (
+            sum((self.shares[value] for value in bound.members or (bound.value,)), Fraction(0)) if self.bounded else bound.share
+        )
 
-    def value(self, one: ValueBound) -> str:
+    def value(self, bound: ValueBound) -> str:
         """Return what the policy means for one value, or for a set of values."""
-        named = f"Any of '{one.value}' ({len(one.members)} values)" if one.members else f"'{one.value}'"
-        now, becomes = f"{percent(one.share)} of people now", "an insider who believed at most that becomes at most"
-        stated = self.before(one)
+        named = f"Any of '{bound.value}' ({len(bound.members)} values)" if bound.members else f"'{bound.value}'"
+        now, becomes = f"{percent(bound.share)} of people now", "an insider who believed at most that becomes at most"
+        stated = self.before(bound)
         if not self.bounded:
-            return f"{named}: {now}; {becomes} {percent(one.bound)} sure"
+            return f"{named}: {now}; {becomes} {percent(bound.bound)} sure"
         before = f"{named}: declared {percent(stated)} ({now}); {becomes}"
-        if one.bound == 1:
+        if bound.bound == 1:
             return f"{before} {percent(grown(stated, self.gamma))} sure, by the odds alone, since it has no bound"
-        return f"{before} {percent(one.bound)} sure ({float(one.bound / stated):.3g} times as sure as before)"
+        return f"{before} {percent(bound.bound)} sure ({float(bound.bound / stated):.3g} times as sure as before)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -147,14 +151,16 @@ class Odds:
             "floor": self.floor,
             "joins": self.joins,
             "same": dict(self.same),
-            "usual": {name: None if isinstance(found, str) else found for name, found in self.usual.items()},
+            "usual": {name: None if isinstance(epsilon, str) else epsilon for name, epsilon in self.usual.items()},
             **({"secrets": list(self.secrets)} if self.secrets else {}),
         }
 
 
-def _least(found: Sequence[float | str]) -> float | str:
+def _least(epsilons: Sequence[float | str]) -> float | str:
     """Return the least of the columns' ε: the one that all of them can keep; or in words why one of them has none."""
-    return next((one for one in found if isinstance(one, str)), "") or min(one for one in found if not isinstance(one, str))
+    return next((epsilon for epsilon in epsilons if isinstance(epsilon, str)), "") or min(
+        epsilon for epsilon in epsilons if not isinstance(epsilon, str)
+    )
 
 
 def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, float]:
@@ -176,11 +182,11 @@ def usual_odds(shares: Mapping[str, Fraction], *, several: bool = False) -> dict
     """Return the ε of usual parameters, given these shares, of people who may have `several` values; or why there is none."""
     counts, people = declared_people(shares)
     about = About(people=people) if several else NOTHING
-    found: dict[str, float | str] = {}
+    epsilons: dict[str, float | str] = {}
     for name, requirement in _USUAL:
         try:
             bounds = requirement.bounds(counts, about)
-            found[name] = math.log(largest_odds(bounds)) if bounds.protects else PROTECTS_NOBODY
+            epsilons[name] = math.log(largest_odds(bounds)) if bounds.protects else PROTECTS_NOBODY
         except (Infeasible, PolicyError):
-            found[name] = CANNOT
-    return found
+            epsilons[name] = CANNOT
+    return epsilons

@@ -144,7 +144,7 @@ def risk_of(table: Table) -> Risk:
 def _column(table: Table, place: int) -> ColumnRisk:
     column, classes = table.quasi[place], table.classes
     guessed, association = _guessed(table, column)
-    others = [(codes, one.size) for codes, one in zip(classes.codes, table.quasi, strict=True)]
+    others = [(codes, column.size) for codes, column in zip(classes.codes, table.quasi, strict=True)]
     del others[place]
     derived = column.name in table.schema.people_rule.bands
     step = None if derived else coarser_step(table, column)
@@ -162,11 +162,11 @@ def _guessed(table: Table, column: Column) -> tuple[Fraction, Fraction]:
     """Return what `guessing` says of a column; where people have several values, of facts, and the secret it tells most of."""
     if table.bundles is None:
         return guessing(column.codes, column.size, table.sensitive.codes, len(table.sensitive.domain))
-    found = []
+    guesses = []
     for own in table.bundles.each():
         begin, value = own.incidence()
-        found.append(guessing(np.repeat(column.codes, np.diff(begin)), column.size, value, len(own.domain)))
-    return max(found, key=lambda one: one[1])
+        guesses.append(guessing(np.repeat(column.codes, np.diff(begin)), column.size, value, len(own.domain)))
+    return max(guesses, key=lambda guess: guess[1])
 
 
 def _unique_after(table: Table, place: int, coarse: Column) -> Fraction:
@@ -176,10 +176,10 @@ def _unique_after(table: Table, place: int, coarse: Column) -> Fraction:
     became[fine.codes] = coarse.codes
     parts: list[KeyColumn]
     if (became[fine.codes] == coarse.codes).all():
-        parts = [(codes, one.size) for codes, one in zip(table.classes.codes, table.quasi, strict=True)]
+        parts = [(codes, column.size) for codes, column in zip(table.classes.codes, table.quasi, strict=True)]
         parts[place] = (became[table.classes.codes[place]], coarse.size)
         return Fraction(alone(parts, table.classes.sizes), table.rows)
-    parts = [(one.codes, one.size) for one in table.quasi]  # such as months after weeks, some of which lie in two
+    parts = [(column.codes, column.size) for column in table.quasi]  # such as months after weeks, some of which lie in two
     parts[place] = (coarse.codes, coarse.size)
     return Fraction(alone(parts), table.rows)
 

@@ -1,4 +1,4 @@
-"""Whether a table leaves room to put near people together, why not, and what would leave room."""
+"""Whether a table leaves room to group near people, why not, and what would leave room."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
         if boxes_of(table, bounds, replace(method, floor=lower), tight=tight).groups > 1:
             helps.append(f"floor = {lower}")
     else:
-        looser = next((text for text, one in _looser(requirement, bounds) if _has_room(table, one, method, tight=tight)), None)
+        looser = next((text for text, rule in _looser(requirement, bounds) if _has_room(table, rule, method, tight=tight)), None)
         helps += [] if looser is None else [looser]
     return NoRoom(_reason(table, bounds, method, tight=tight), tuple(helps))
 

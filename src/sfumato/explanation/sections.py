@@ -87,6 +87,10 @@ class AboutTable:
     """Where people may have several values: how many pairs of a person and a value there are."""
     alike: str | None = None
     """Who may share a group, where a person has all her rows."""
+    household: str | None = None
+    """By what households are told apart, where these are published."""
+    by_band: bool = False
+    """Whether bounds follow from the shares among those who may share a group."""
 
     @classmethod
     def of(cls, table: Table) -> AboutTable:
@@ -102,6 +106,8 @@ class AboutTable:
             notes=table.about_people(),
             facts=None if table.bundles is None else table.bundles.facts,
             alike=shared_by(table.schema.people_rule.alike) if table.schema.people_rule.all else None,
+            household=table.schema.people_rule.household,
+            by_band=table.schema.people_rule.shares == "band",
         )
 
     @property

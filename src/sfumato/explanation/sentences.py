@@ -128,10 +128,13 @@ def not_promised(about: Explanation) -> list[str]:
         form = about.method.shown_as
         mates = f" in the same {form.group}" if form.has_groups else ""
         lines.append(f"Not promised: anything against somebody who knows the sensitive values of other people{mates}.")
+    whole = about.table.household
     if about.table.alike == "band":
-        lines.append("Not promised: anything against somebody who knows exactly how many rows a person has, inside its band.")
+        whose = f"{whole} a household" if whole else "rows a person"
+        lines.append(f"Not promised: anything against somebody who knows exactly how many {whose} has, inside its band.")
     if about.table.facts is not None:
-        lines.append("Not promised: anything against somebody who knows that relatives, or others, share what they have.")
+        who = "several households" if whole else "relatives, or others,"
+        lines.append(f"Not promised: anything against somebody who knows that {who} share what they have.")
     if about.method.shown_as.by_coin:
         lines.append("Not promised: that a person's value may be any value. The values of each part are published.")
     if about.method.decoys:
@@ -286,6 +289,8 @@ def _promise(about: Explanation) -> list[str]:
             several=several,
             bundled=True,
             alike=about.table.alike,
+            household=about.table.household,
+            by_band=about.table.by_band,
         )
         return [f"{promise}: {claim.statement}"]
     return [

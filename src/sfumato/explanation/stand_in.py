@@ -48,10 +48,13 @@ def stand_in(table: Table, method: Declaring) -> Table:
     if not table.schema.protects_each:
         return replace(table, sensitive=_values(table, method, _SEED))
     names = table.sensitive.domain.names
-    drawn = [_values(one, method.of(name), _SEED + k) for k, (name, one) in enumerate(zip(names, table.each(), strict=True))]
-    found, inside = np.unique(np.stack([one.codes for one in drawn]), axis=1, return_inverse=True)
-    parts = {name: one.domain.table.column(name).take(pa.array(own)) for name, one, own in zip(names, drawn, found, strict=True)}
-    domain = Domain(pa.table(parts), tuple(one.domain.kinds[0] for one in drawn))
+    drawn = [_values(part, method.of(name), _SEED + k) for k, (name, part) in enumerate(zip(names, table.each(), strict=True))]
+    combinations, inside = np.unique(np.stack([secret.codes for secret in drawn]), axis=1, return_inverse=True)
+    parts = {
+        name: secret.domain.table.column(name).take(pa.array(own))
+        for name, secret, own in zip(names, drawn, combinations, strict=True)
+    }
+    domain = Domain(pa.table(parts), tuple(secret.domain.kinds[0] for secret in drawn))
     return replace(table, sensitive=Sensitive(domain, inside.ravel().astype(code_type(len(domain)))))
 
 

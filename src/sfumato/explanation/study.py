@@ -43,7 +43,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class MeasuredGrouping:
-    """A way to put people together: its median relative errors, one a workload, and its exposure; or why it cannot be used.
+    """A way to group people: its median relative errors, one a workload, and its exposure; or why it cannot be used.
 
     `name` is blind, safe or tight, or a method of another kind. `note` says why there are no figures, or what is special.
     `against` is nobody for a method that claims less than a bound against a reader.
@@ -107,7 +107,7 @@ def study(
     if method.bounds_declared:
         people = stand_in(people, cast(NoisyBoxes, method))  # a draw on the table would count against its people
     drawn = random_workloads(people) if workload is None else [checked_workload(people, workload)]
-    asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
+    asked = [workload for workload in (_ask(people, each) for each in drawn) if workload.queries]
     if workload is not None and not asked:
         raise QueryError("nobody in the table meets any question of the workload", hint="ask less selective questions")
     rows: list[MeasuredGrouping] = []
@@ -115,19 +115,19 @@ def study(
     for done, (name, against, way, chosen) in enumerate(ways):
         progress(f"measuring: {name}", (done + 1) / (len(ways) + 1))
         try:
-            found = _measure(people, variant(requirement, against=against), way, asked, workers)
+            figures = _measure(people, variant(requirement, against=against), way, asked, workers)
         except SfumatoError as error:
             if chosen and isinstance(error, InputError):
                 raise  # nothing about the bounds: publishing would stop here too
-            found = MeasuredGrouping(name, against, note=error.message)
-        rows.append(replace(found, name=name, chosen=chosen))
+            figures = MeasuredGrouping(name, against, note=error.message)
+        rows.append(replace(figures, name=name, chosen=chosen))
     return GroupingStudy(
         people=people.rows,
         sampled=people.rows < table.rows,
-        workloads=tuple(one.name for one in asked),
-        questions=tuple(len(one.queries) for one in asked),
-        unmet=sum(len(each) + each.dropped for each in drawn) - sum(len(one.queries) for one in asked),
-        independence=tuple(one.alone for one in asked),
+        workloads=tuple(workload.name for workload in asked),
+        questions=tuple(len(workload.queries) for workload in asked),
+        unmet=sum(len(each) + each.dropped for each in drawn) - sum(len(workload.queries) for workload in asked),
+        independence=tuple(workload.alone for workload in asked),
         prior_exposure=people.prior_exposure(),
         rows=tuple(rows),
         generated=method.bounds_declared,
@@ -188,7 +188,7 @@ def _median(answers: Floats, truth: Floats) -> float:
 
 
 def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tuple[str, Against, Method, bool]]:
-    """Give name, adversary and method of every way to put people together, and whether it is the policy's own."""
+    """Give name, adversary and method of every way to group people, and whether it is the policy's own."""
     if requirement.presence is not None:
         yield method.name, requirement.against, method, True  # other forms do not hide who is in the table
         return
@@ -216,9 +216,9 @@ def _measure(
         warnings.simplefilter("ignore", OneBox)  # one box is a figure here
         made = method.run(table, requirement, random=_SEED)
     errors = []
-    for one in asked:
-        answers = count_many(made.release, one.queries, workers=workers)
-        errors.append(_median(np.array([answer.value for answer in answers if isinstance(answer, Estimate)]), one.truth))
+    for workload in asked:
+        answers = count_many(made.release, workload.queries, workers=workers)
+        errors.append(_median(np.array([answer.value for answer in answers if isinstance(answer, Estimate)]), workload.truth))
     sizes = made.release.sizes
     spread = int(sizes.min()), int(sizes.max())
     note = ONE_BOX if method.way == "boxes" and len(sizes) == 1 else ""

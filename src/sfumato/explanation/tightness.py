@@ -68,13 +68,13 @@ def too_tight(bounds: Bounds, columns: Sequence[str], rule: SoftTests | None) ->
     """Return for every sensitive column whose bounds leave little room the event that leaves least, the worst column first."""
     parts = bounds.each
     names = columns if len(parts) > 1 else [" and ".join(columns)]
-    found = [tight for name, one in zip(names, parts, strict=True) for tight in _tightest(name, one, bounds.people, rule)]
-    return tuple(sorted(found, key=lambda one: (one.odds, one.column)))
+    tightest = [tight for name, part in zip(names, parts, strict=True) for tight in _tightest(name, part, bounds.people, rule)]
+    return tuple(sorted(tightest, key=lambda tight: (tight.odds, tight.column)))
 
 
 def _tightest(column: str, bounds: Bounds, people: int, rule: SoftTests | None) -> list[TightestValue]:
     mark = f"{column}: "
-    found = []
+    tightest = []
     for event, count, bound in zip(bounds.labels, bounds.counts, bounds.limits, strict=True):
         if bound == 1 or not count:
             continue
@@ -83,8 +83,8 @@ def _tightest(column: str, bounds: Bounds, people: int, rule: SoftTests | None) 
         odds = growth(share, bound)
         if odds < ENOUGH or (smallest is not None and FEW * smallest > people):
             needed = _needed(share, people, rule)
-            found.append(TightestValue(column, event.removeprefix(mark), share, bound, odds, smallest, needed))
-    return sorted(found, key=lambda one: (one.odds, one.event))[:1]
+            tightest.append(TightestValue(column, event.removeprefix(mark), share, bound, odds, smallest, needed))
+    return sorted(tightest, key=lambda tight: (tight.odds, tight.event))[:1]
 
 
 def _smallest(patience: int, share: Fraction, bound: Fraction, people: int) -> int:
@@ -149,10 +149,10 @@ class Tightness:
     def sentence(self, helps: Sequence[str] = ()) -> str:
         """Return which secrets are too tight, with their numbers, and what would leave room; `helps` is more of that."""
         many = f"{len(self.tight)} of {self.secrets} secrets" if self.secrets > 1 else "the bounds"
-        others = [one.column for one in self.tight[_NAMED:]]
+        others = [tight.column for tight in self.tight[_NAMED:]]
         more = f"; and as tight or nearly so: {', '.join(others)}" if others else ""
         named = "; ".join(map(str, self.tight[:_NAMED]))
-        grown = any(one.odds < ENOUGH for one in self.tight)
+        grown = any(tight.odds < ENOUGH for tight in self.tight)
         why = f" Groups tell something about a value whose odds may grow about {ENOUGH}-fold or more." if grown else ""
         alone = " Changing one alone helps little, since every group keeps all bounds." if len(self.tight) > 1 else ""
         ways = "; or ".join(dict.fromkeys((*helps, *self._ways())))
@@ -162,7 +162,9 @@ class Tightness:
         )
 
     def _ways(self) -> list[str]:
-        wanted = [f"{decimal_text(one.needed)} for {one.column} '{one.event}'" for one in self.tight if one.needed is not None]
+        wanted = [
+            f"{decimal_text(tight.needed)} for {tight.column} '{tight.event}'" for tight in self.tight if tight.needed is not None
+        ]
         all_named = len(wanted) == len(self.tight) <= _NAMED
         bounds = [f"{'bounds' if len(wanted) > 1 else 'a bound'} of at least {', '.join(wanted)}"] if all_named else []
         column = "this column" if len(self.tight) == 1 else "these columns"
@@ -171,8 +173,8 @@ class Tightness:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, every number exact."""
         plain = [
-            {**vars(one), **{name: str(getattr(one, name)) for name in ("share", "bound", "odds", "needed")}}
-            for one in self.tight
+            {**vars(tight), **{name: str(getattr(tight, name)) for name in ("share", "bound", "odds", "needed")}}
+            for tight in self.tight
         ]
         return {"secrets": self.secrets, "tight": plain, "sentence": self.sentence()}
 

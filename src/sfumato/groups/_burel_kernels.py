@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
+
+
+class RankedQuasi(NamedTuple):
+    """Quasi values by rank: numeric columns as places on a scale of length 1 (NaN: no value), categorical ones as codes.
+
+    Codes are numbered through up to `categories`; one more value of column j in a group costs `weights[j]`.
+    """
+
+    places: Any
+    codes: Any
+    weights: Any
+    categories: int
+
+
+class _Left(NamedTuple):
+    """People by their places, p standing for `ranks[p − 1]`, and the chains from a place that was taken to one that was not."""
+
+    ranks: Any
+    after: Any
+    before: Any
+
+
+class _Span(NamedTuple):
+    """Ranges of the group that is filled, and for each code the last group that held it."""
+
+    low: Any
+    high: Any
+    held: Any
 
 
 @njit(cache=True)
@@ -64,12 +92,12 @@ def _root(link: Any, i: int) -> int:
 
 
 @njit(cache=True)
-def _gather(ranks: Any, first: int, last: int, after: Any, before: Any, seed: int, many: int, out: Any) -> int:
+def _gather(left: _Left, first: int, last: int, seed: int, many: int, out: Any) -> int:
     """Write the places of up to `many` people of a bucket who are left, nearest to the seed first; return how many.
 
-    The bucket has the ranks `ranks[first:last]`, and place p stands for ranks[p − 1]. `after` and `before` lead from a place that
-    was taken to the next one that was not, beyond the bucket if need be.
+    The bucket has the ranks `ranks[first:last]`; chains lead beyond it if need be.
     """
+    ranks, after, before = left
     place = int(first + np.searchsorted(ranks[first:last], seed))
     up, down = _root(after, place + 1), _root(before, place)
     count = 0
@@ -91,23 +119,25 @@ def fill_by_curve(ranks: Any, start: Any, templates: Any, seeds: Any, group: Any
     Bucket b has the ranks `ranks[start[b]:start[b + 1]]`, ascending. A seed is the next of `seeds` who is left. `group` is filled
     in by rank, −1 before.
     """
-    after, before = np.arange(len(ranks) + 2), np.arange(len(ranks) + 2)
+    left = _Left(ranks, np.arange(len(ranks) + 2), np.arange(len(ranks) + 2))
     found = np.empty(templates.max(), np.int64)
     turn = 0
     for g in range(len(templates)):
         while group[seeds[turn]] >= 0:
             turn += 1
         for b in range(len(start) - 1):
-            many = _gather(ranks, start[b], start[b + 1], after, before, seeds[turn], templates[g, b], found)
+            many = _gather(left, start[b], start[b + 1], seeds[turn], templates[g, b], found)
             for k in range(many):
                 group[ranks[found[k] - 1]] = g
-                after[found[k]] = found[k] + 1
-                before[found[k]] = found[k] - 1
+                left.after[found[k]] = found[k] + 1
+                left.before[found[k]] = found[k] - 1
 
 
 @njit(cache=True)
-def _wider(row: int, places: Any, codes: Any, weights: Any, low: Any, high: Any, held: Any, g: int) -> float:
+def _wider(row: int, quasi: RankedQuasi, span: _Span, g: int) -> float:
     """Return by how much ΣNCP of group g grows if the row joins."""
+    places, codes, weights, _ = quasi
+    low, high, held = span
     more = 0.0
     for j in range(len(places)):
         value = places[j, row]
@@ -122,8 +152,10 @@ def _wider(row: int, places: Any, codes: Any, weights: Any, low: Any, high: Any,
 
 
 @njit(cache=True)
-def _join(row: int, places: Any, codes: Any, low: Any, high: Any, held: Any, g: int) -> None:
+def _join(row: int, quasi: RankedQuasi, span: _Span, g: int) -> None:
     """Let ranges and sets of group g hold the row."""
+    places, codes, _, _ = quasi
+    low, high, held = span
     for j in range(len(places)):
         value = places[j, row]
         if not np.isnan(value):
@@ -133,43 +165,30 @@ def _join(row: int, places: Any, codes: Any, low: Any, high: Any, held: Any, g: 
 
 
 @njit(cache=True)
-def fill_near(
-    ranks: Any,
-    start: Any,
-    templates: Any,
-    seeds: Any,
-    places: Any,
-    codes: Any,
-    weights: Any,
-    categories: int,
-    candidates: int,
-    group: Any,
-) -> None:
+def fill_near(ranks: Any, start: Any, templates: Any, seeds: Any, quasi: RankedQuasi, candidates: int, group: Any) -> None:
     """Give every template, one after the other, the people whose joining widens its ranges and sets least.
 
     For each bucket the candidates are those nearest to the seed on the curve, at least twice as many as are needed; buckets go in
-    their order. `places` are the numeric columns by rank, each domain being as long as 1 (NaN: no value), `codes` the categorical
-    ones, numbered through up to `categories`, with the cost of one more value each. The rest is as in `fill_by_curve`.
+    their order. The rest is as in `fill_by_curve`.
     """
-    after, before = np.arange(len(ranks) + 2), np.arange(len(ranks) + 2)
+    left = _Left(ranks, np.arange(len(ranks) + 2), np.arange(len(ranks) + 2))
     found = np.empty(max(candidates, 2 * templates.max()), np.int64)
-    low, high = np.empty(len(places)), np.empty(len(places))
-    held = np.full(categories, -1, np.int64)
+    span = _Span(np.empty(len(quasi.places)), np.empty(len(quasi.places)), np.full(quasi.categories, -1, np.int64))
     turn = 0
     for g in range(len(templates)):
         while group[seeds[turn]] >= 0:
             turn += 1
-        low[:], high[:] = np.inf, -np.inf
-        _join(seeds[turn], places, codes, low, high, held, g)
+        span.low[:], span.high[:] = np.inf, -np.inf
+        _join(seeds[turn], quasi, span, g)
         for b in range(len(start) - 1):
             need = templates[g, b]
             if need == 0:
                 continue
-            many = _gather(ranks, start[b], start[b + 1], after, before, seeds[turn], max(candidates, 2 * need), found)
+            many = _gather(left, start[b], start[b + 1], seeds[turn], max(candidates, 2 * need), found)
             for _ in range(need):
                 best, least = 0, np.inf
                 for k in range(many):
-                    more = _wider(ranks[found[k] - 1], places, codes, weights, low, high, held, g)
+                    more = _wider(ranks[found[k] - 1], quasi, span, g)
                     if more < least:
                         best, least = k, more
                     if more == 0.0:
@@ -177,6 +196,6 @@ def fill_near(
                 place = found[best]
                 many -= 1
                 found[best] = found[many]
-                _join(ranks[place - 1], places, codes, low, high, held, g)
+                _join(ranks[place - 1], quasi, span, g)
                 group[ranks[place - 1]] = g
-                after[place], before[place] = place + 1, place - 1
+                left.after[place], left.before[place] = place + 1, place - 1

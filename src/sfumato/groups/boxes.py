@@ -10,11 +10,12 @@ import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups._cut_kernels import Incidence
-from sfumato.groups.cuts import Space, column_weights, cut_boxes
+from sfumato.groups.cuts import Space, column_weights, cut_boxes, in_strata
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.soft import SoftTests, affords
+from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
-from sfumato.randomness import Randomness
+from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
 
 
@@ -33,7 +34,7 @@ def cut_into_boxes(
     """Return the boxes that safe cuts make, or tight ones, or soft ones by a rule with coins.
 
     Tight cuts may order columns by their association with the sensitive one; others may not, because that looks at where
-    values fell. People of different `strata` never share a box.
+    values fell. People of different `strata` never share a box, and where each has bounds of its own it is cut under these.
     """
     if weights != "association":
         chosen = column_weights(columns, weights)
@@ -42,11 +43,47 @@ def cut_into_boxes(
     else:
         chosen = association(columns, sensitive)
     space = Space.of(columns, narrow=True)
-    grouping = cut_boxes(
-        space, sensitive, bounds, tight=tight, floor=floor, weights=chosen, soft=soft, random=random, strata=strata
-    )
+    if isinstance(sensitive, Incidence) and bounds.bands:
+        assert strata is not None
+        coins = (random or SecureRandomness()).spawn(Step.BANDS)
+        order, begins = in_strata(len(strata), strata)
+        parts = [
+            cut_boxes(
+                replace(space, codes=np.ascontiguousarray(space.codes[:, rows])),
+                _events_of(sensitive, rows),
+                own,
+                tight=tight,
+                floor=floor,
+                weights=chosen,
+                soft=soft,
+                random=coins.spawn(k),
+            )
+            for k, (rows, own) in enumerate(zip(np.split(order, begins[1:]), bounds.bands, strict=True))
+        ]
+        grouping = _side_by_side(parts, order)
+    else:
+        grouping = cut_boxes(
+            space, sensitive, bounds, tight=tight, floor=floor, weights=chosen, soft=soft, random=random, strata=strata
+        )
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
     return replace(grouping, figures={"share_in_boxes_at_the_floor": float(stopped)})
+
+
+def _events_of(secret: Incidence, rows: Array) -> Incidence:
+    """Return the events of these people."""
+    length = np.diff(secret.begin)[rows]
+    begin = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+    at = np.repeat(secret.begin[:-1][rows] - begin[:-1], length) + np.arange(begin[-1])
+    return Incidence(begin, secret.event[at], secret.events)
+
+
+def _side_by_side(parts: Sequence[Grouping], order: Array) -> Grouping:
+    """Return the groups of several parts of the people as one grouping; `order` has the rows of one part after another."""
+    first = np.cumsum([0, *(one.groups for one in parts)])
+    group = np.empty(len(order), np.int32)
+    group[order] = np.concatenate([one.group + np.int32(begin) for one, begin in zip(parts, first, strict=False)])
+    accounts = [one.account for one in parts if one.account is not None]
+    return Grouping(group, int(first[-1]), parts[0].basis, account=np.concatenate(accounts) if accounts else None)
 
 
 def least_side(bounds: Bounds) -> tuple[str, int]:

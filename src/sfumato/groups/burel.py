@@ -10,12 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups._burel_kernels import fill_by_curve, fill_near
+from sfumato.groups._burel_kernels import RankedQuasi, fill_by_curve, fill_near
 from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.hilbert import hilbert_order, places
@@ -181,18 +181,19 @@ def burel_groups(
     if fill == "hilbert":
         fill_by_curve(ranks, start, templates, seeds, found)
     else:
-        fill_near(ranks, start, templates, seeds, *_by_rank(columns, space, order), candidates, found)
+        fill_near(ranks, start, templates, seeds, _by_rank(columns, space, order), candidates, found)
     group = np.empty(len(order), np.int32)
     group[order] = found
     return Grouping(group, len(templates), "tight")
 
 
-def _by_rank(columns: Sequence[Column], space: Space, order: Integers) -> tuple[Any, Any, Any, int]:
-    """Return places, codes and weights as `fill_near` takes them, and the number of categories."""
+def _by_rank(columns: Sequence[Column], space: Space, order: Integers) -> RankedQuasi:
+    """Return the quasi values in this order of the people."""
     sets = np.array([column.kind == "categorical" for column in columns])
     lies = places(space)[:, order]
     absent = (space.missing[:, None] > 0) & (space.codes[:, order] == np.diff(space.first)[:, None] - 1)
     lies[absent] = np.nan
     codes = (space.codes + space.first[:-1, None])[:, order]
     weights = 1 / np.maximum(np.diff(space.first) - 1, 1)
-    return np.ascontiguousarray(lies[~sets]), np.ascontiguousarray(codes[sets]), weights[sets], int(space.first[-1])
+    numeric, categorical = np.ascontiguousarray(lies[~sets]), np.ascontiguousarray(codes[sets])
+    return RankedQuasi(numeric, categorical, weights[sets], int(space.first[-1]))

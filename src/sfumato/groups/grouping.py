@@ -1,4 +1,4 @@
-"""What every way of putting people together returns: a group number per person, checked in exact integers."""
+"""What every grouping returns: a group number per person, checked in exact integers."""
 
 from __future__ import annotations
 

@@ -52,10 +52,9 @@ def default_patience(bounds: Bounds) -> int:
 
     Where no value has, it is the mean over the people of sets. Bounds and counts are published in any case.
     """
-    events = list(zip(bounds.counts, bounds.limits, strict=True))
-    values = [(count, limit) for count, limit in events[: len(bounds.values)] if limit < 1]
-    kept = values or [(count, limit) for count, limit in events if limit < 1]
-    return usual_patience(kept)
+    each = [list(zip(one.counts, one.limits, strict=True)) for one in bounds.by_band]
+    values = [(count, limit) for events in each for count, limit in events[: bounds.valued] if limit < 1]
+    return usual_patience(values or [(count, limit) for events in each for count, limit in events if limit < 1])
 
 
 def usual_patience(events: Sequence[tuple[int, Fraction]]) -> int:

@@ -50,6 +50,8 @@ class Step(IntEnum):
     """What is added to the counts of boxes."""
     RECORDS = 117
     """What is published of records, by their place."""
+    BANDS = 120
+    """What is drawn where each band of people is cut with bounds of its own, by its number."""
     COUNTED = 119
     """Of which of her values a person is counted."""
     SHARDS = 118

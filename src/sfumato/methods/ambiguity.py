@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from sfumato.errors import Infeasible
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.cover import require_presence
+from sfumato.groups.fragments.cover import PresenceRule, require_presence
 from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import MOST_PATIENCE, soft_rule
@@ -78,6 +78,13 @@ class Ambiguity(Method):
         """Return why groups as published protect one attribute only; nothing for boxes."""
         return "as published, groups bound one value of each person" if self.grouping == "paper" else ""
 
+    def bundles_refused(self, against: Against) -> str:
+        """Return that the tables of columns have no place for how many people a group has, where values do not say it."""
+        return (
+            "belief in presence rests on how many people a group has, which its columns show only by one value of each; with "
+            "several values a person that number is not shown"
+        )
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer for boxes of both kinds, only engineer with patience; nobody for groups as published."""
         if self.grouping == "paper":
@@ -102,13 +109,12 @@ class Ambiguity(Method):
         if self.grouping == "paper":
             people, greedy = (task.quasi, task.codes, task.bounds, alpha), self.pick == "greedy"
             return scattered_groups(*people, suppress=self.suppress, greedy=greedy, progress=progress)
-        people, tight = (task.quasi, task.secrets, task.bounds, alpha), task.against == "reader"
+        rule = PresenceRule(alpha, task.against == "reader", self.floor, self.weights)
+        boxes = task.quasi, task.secrets, task.bounds, rule
         if self.grouping == "halves":
-            return half_boxes(*people, tight=tight, floor=self.floor, weights=self.weights, progress=progress)
-        soft = None if tight else soft_rule(task.bounds, self.patience)
-        return presence_boxes(
-            *people, tight=tight, floor=self.floor, weights=self.weights, soft=soft, random=task.random, progress=progress
-        )
+            return half_boxes(*boxes, progress=progress)
+        soft = None if rule.tight else soft_rule(task.bounds, self.patience)
+        return presence_boxes(*boxes, soft=soft, random=task.random, progress=progress)
 
 
 def _both(values: Infeasible, presence: Infeasible) -> Infeasible:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Integers
 from sfumato.errors import Infeasible, NotProvable
 from sfumato.exact import percent
 from sfumato.groups._cut_kernels import Incidence
-from sfumato.groups.grouping import Grouping, histograms, require_events
+from sfumato.groups.grouping import Grouping, Histograms, histograms, require_events
 from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against
+from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.sets import About
 from sfumato.table.bundles import Bundles
 from sfumato.table.column import combined
@@ -34,9 +35,44 @@ def about_bundles(bundles: Bundles, bins: tuple[str, ...], people: int) -> About
     return About(bins, {}, people, lambda values: int(bundles.any_of([place[value] for value in values]).sum()))
 
 
-def counted_events(secrets: Incidence, grouping: Grouping, bounds: Bounds) -> Grouping:
+def band_bounds(table: Table, requirement: Requirement) -> Bounds:
+    """Return the bounds of one secret that follow from the shares in each band, by how many of its people have what.
+
+    Whoever exchanges what two people of a band have changes none of these counts: they may decide as those of a table do.
+    """
+    assert table.bundles is not None
+    found, bins = [], table.schema.bins_in_order()
+    for stratum, rows in _bands(table):
+        own = table.bundles.at(rows)
+        try:
+            about = replace(about_bundles(own, bins, len(rows)), every=True)
+            found.append(requirement.bounds(own.histogram(), about))
+        except Infeasible as error:
+            raise Infeasible(
+                f"{_called(table, stratum)}: {error.message}",
+                hint=error.hint,
+                values=error.values,
+                has=error.has,
+                needs=error.needs,
+                nearest=error.nearest,
+            ) from None
+    return Bounds.of_bands(found)
+
+
+def _bands(table: Table) -> Iterator[tuple[int, Integers]]:
+    """Yield the number of each band, and who is of it."""
+    strata = strata_of(table)
+    for stratum in () if strata is None else np.unique(strata).tolist():
+        yield stratum, np.flatnonzero(strata == stratum)
+
+
+def counted_events(secrets: Incidence, grouping: Grouping, bounds: Bounds, table: Table) -> Grouping:
     """Return the grouping with how many people of each group have each event, every count checked against its bound."""
     found = histograms(np.repeat(grouping.group, np.diff(secrets.begin)), secrets.event, secrets.events)
+    for (_, rows), own in zip(_bands(table), bounds.bands, strict=True) if bounds.bands else ():
+        here = np.isin(found.group, grouping.group[rows])
+        some = Histograms(found.group[here], found.value[here], found.count[here])
+        require_events(some, grouping.sizes, own, grouping.account)
     require_events(found, grouping.sizes, bounds, grouping.account)
     return replace(grouping, shown=found)
 
@@ -73,7 +109,7 @@ def require_bands(table: Table, bounds: Bounds) -> None:
     Nothing is joined instead: which bands keep the bounds depends on who has what, and to join those that do not would tell.
     """
     strata = strata_of(table)
-    if strata is None or table.bundles is None:
+    if strata is None or table.bundles is None or bounds.bands:  # bounds that follow from a band's own shares were kept there
         return
     secret = incidence_of(table.bundles, bounds)
     sizes = np.bincount(strata)

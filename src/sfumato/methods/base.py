@@ -14,15 +14,14 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
-from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
+from sfumato.errors import Infeasible, NotProvable, PolicyError, did_you_mean
 from sfumato.form import FORMS, Form
 from sfumato.groups._cut_kernels import Incidence
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
-from sfumato.methods.bands import about_bundles, counted_events, incidence_of, require_bands, several_values
+from sfumato.methods.bands import about_bundles, band_bounds, counted_events, incidence_of, require_bands, several_values
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known, require_short
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.combinations import as_combinations
+from sfumato.privacy.bounds import Bounds, as_combinations
 from sfumato.privacy.requirement import Against, Requirement, feasible
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
@@ -192,11 +191,11 @@ class Method(ABC):
 
     def sets_refused(self, against: Against) -> str:
         """Return why the method cannot keep bounds on sets of values against an adversary; empty where it can."""
-        return "only single values are held apart when it puts people together"
+        return "it keeps bounds on single values only"
 
     def each_refused(self, against: Against) -> str:
         """Return why the method cannot protect each of several sensitive columns by itself; empty where it can."""
-        return "it puts people together by one value of each"
+        return "it takes several sensitive columns as one"
 
     def bundles_refused(self, against: Against) -> str:
         """Return why the method cannot publish people who may have several values of a secret; empty where it can."""
@@ -269,8 +268,7 @@ class Method(ABC):
             del shuffled, order
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
         audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
-        if audit.holds is not True:
-            raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+        audit.require_holds()
         tell("done", 1.0)
         sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
         return Publication(made.release, audit, {**made.figures, **sets}, method, bounds, made.links)
@@ -281,7 +279,7 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         if task.incidence is not None:
-            events = counted_events(task.incidence, grouping, task.bounds)
+            events = counted_events(task.incidence, grouping, task.bounds, task.table)
             return Made(show(task, events, self), {**size_figures(grouping.sizes), **grouping.figures})
         secrets, group = task.secrets[:, kept], grouping.group[kept]
         group = group if len(secrets) == 1 else np.tile(group, len(secrets))
@@ -436,11 +434,11 @@ def table_bounds(table: Table, requirement: Requirement) -> Bounds:
     """Return the bounds of a requirement on a table's own counts, those of all columns where each is protected by itself."""
     require_columns(table, requirement)
     if not table.schema.protects_each:
-        return requirement.bounds(table.sensitive.histogram(), about_values(table))
+        return _own_bounds(table, requirement)
     bounds = {}
     for name, part in zip(table.sensitive.domain.names, table.each(), strict=True):
         try:
-            bounds[name] = requirement.of(name).bounds(part.sensitive.histogram(), about_values(part))
+            bounds[name] = _own_bounds(part, requirement.of(name))
         except Infeasible as error:
             raise Infeasible(
                 f"{name}: {error.message}",
@@ -453,6 +451,13 @@ def table_bounds(table: Table, requirement: Requirement) -> Bounds:
         except PolicyError as error:
             raise PolicyError(f"[requirement.columns] {name}: {error.message}", hint=error.hint) from None
     return Bounds.together(bounds)
+
+
+def _own_bounds(table: Table, requirement: Requirement) -> Bounds:
+    """Return the bounds of the one secret of a table, from its shares or from those of each band."""
+    if table.schema.people_rule.shares == "band":
+        return band_bounds(table, requirement)
+    return requirement.bounds(table.sensitive.histogram(), about_values(table))
 
 
 def about_values(table: Table, domain: Domain | None = None) -> About:

@@ -46,7 +46,7 @@ class BuReL(Method):
     name: ClassVar[str] = "burel"
 
     def proves(self) -> tuple[Against, ...]:
-        """Return reader: who is put together depends on who has which value."""
+        """Return reader: who shares a group depends on who has which value."""
         return ("reader",)
 
     def group(self, task: Task) -> Grouping:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from sfumato.errors import PolicyError
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.near.anneal import annealed_groups
-from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.near.order import domain_widths
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import Takes, choice, parameter, weights, whole
@@ -93,9 +93,7 @@ class NearGroups(Method):
             task.quasi,
             task.codes,
             task.combined,
-            widths=widths,
-            floor=self.floor or 100,
-            weights=self.weights,
+            MatchOptions(widths, floor=self.floor or 100, weights=self.weights),
             random=task.random,
             progress=progress,
         )

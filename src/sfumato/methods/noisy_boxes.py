@@ -219,6 +219,10 @@ class NoisyBoxes(Ungrouped):
                 if schema.bundled
                 else 'shares = { flu = "0.4", … }',
             )
+        if schema.people_rule.shares == "band":
+            raise PolicyError(
+                "people: shares: bounds follow from declared shares here, one for everybody", hint='leave out shares = "band"'
+            )
         if schema.bundled and schema.most is None:
             raise PolicyError(
                 "people may have any number of values of a secret, and noise must hide all that a person is counted of: nothing "

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from sfumato.errors import Infeasible, PolicyError, did_you_mean
-from sfumato.groups.fragments.views import smallest_first, view_boxes
+from sfumato.groups.fragments.views import ViewRows, smallest_first, view_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Method, Task
 from sfumato.papers.overlapping.views import published_groups
@@ -84,8 +84,7 @@ class PriView(Method):
         if self.grouping == "boxes":
             return self._boxes(task, choices, alpha)
         grouping = published_groups(
-            task.quasi,
-            choices[0],
+            ViewRows.of(task.quasi, choices[0]),
             task.codes,
             task.bounds,
             alpha,

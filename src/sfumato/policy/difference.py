@@ -67,12 +67,14 @@ def _people(old: Policy, new: Policy) -> list[str]:
                 )
         else:
             lines.append("No column says any more which rows are one person's.")
+        if before.shares != after.shares:
+            lines.append(f"Bounds follow from {'the shares of each band' if after.shares == 'band' else 'shares of everybody'}.")
     return lines
 
 
 def _columns(old: Policy, new: Policy) -> list[str]:
     lines = []
-    for name in dict.fromkeys(name for one in (new, old) for name in _named(one)):
+    for name in dict.fromkeys(name for policy in (new, old) for name in _named(policy)):
         was, is_now = old.schema.role(name), new.schema.role(name)
         if was != is_now:
             lines.append(f"{name!r} was {was or 'not there'} ({_MEANS[was]}) and is now {is_now or 'gone'} ({_MEANS[is_now]}).")
@@ -103,9 +105,9 @@ def _columns(old: Policy, new: Policy) -> list[str]:
 def _named(policy: Policy) -> list[str]:
     """Return the columns of the table that a policy names: of a secret its columns, and no band of numbers of rows."""
     schema = policy.schema
-    found = [name for role in ROLES if role != "sensitive" or not schema.secrets for name in getattr(schema, role)]
-    found += [name for columns in schema.secrets.values() for name in columns]
-    return [name for name in found if schema.role(name) is not None]
+    names = [name for role in ROLES if role != "sensitive" or not schema.secrets for name in getattr(schema, role)]
+    names += [name for columns in schema.secrets.values() for name in columns]
+    return [name for name in names if schema.role(name) is not None]
 
 
 def _role(policy: Policy, name: str) -> str | None:
@@ -131,8 +133,8 @@ def _none(name: str, before: str, after: str) -> list[str]:
 
 
 def _rules(policy: Policy, rule: str) -> Mapping[str, Any]:
-    found = policy.schema.to_dict()[rule]
-    return found if isinstance(found, Mapping) else {}
+    rules = policy.schema.to_dict()[rule]
+    return rules if isinstance(rules, Mapping) else {}
 
 
 def _requirement(old: Policy, new: Policy) -> list[str]:
@@ -190,7 +192,7 @@ def _method(old: Policy, new: Policy) -> list[str]:
     if before == after:
         return []
     if before is None or after is None or old.method is None or new.method is None or old.method.name != new.method.name:
-        names = [("the default" if one is None else one.name) for one in (old.method, new.method)]
+        names = [("the default" if method is None else method.name) for method in (old.method, new.method)]
         return [f"The method was {names[0]} and is now {names[1]}."]
     return [f"[method] {key}: {_shown(before.get(key))} becomes {_shown(after.get(key))}." for key in _changed(before, after)]
 
@@ -199,7 +201,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return "nothing said"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_shown(one)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {_shown(item)}" for key, item in value.items()) + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_shown, value)) + "]"
     if isinstance(value, str) and re.fullmatch(r"-?\d+(/\d+)?", value):

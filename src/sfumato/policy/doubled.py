@@ -24,19 +24,24 @@ def doubles(columns: pa.Table) -> dict[str, str]:
 
 def _numbered(names: Sequence[str]) -> dict[str, str]:
     """Return the names that are another one with a number after it; 2 of `wave 2` may also be the second of what is no column."""
-    found = ((name, _NUMBERED.fullmatch(name)) for name in names)
-    return {name: match[1] for name, match in found if match is not None and match[1] in names}
+    matches = ((name, _NUMBERED.fullmatch(name)) for name in names)
+    return {name: match[1] for name, match in matches if match is not None and match[1] in names}
 
 
 def with_doubles(decisions: Sequence[Decision], same: Mapping[str, str], given: set[str]) -> list[Decision]:
     """Return the decisions with the reason of columns that stand twice, and a question about those that a program numbered."""
-    numbered = _numbered([one.column for one in decisions])
-    return [one if one.column in given else _doubled(one, same.get(one.column), numbered.get(one.column)) for one in decisions]
+    numbered = _numbered([decision.column for decision in decisions])
+    return [
+        decision if decision.column in given else _doubled(decision, same.get(decision.column), numbered.get(decision.column))
+        for decision in decisions
+    ]
 
 
-def _doubled(one: Decision, same: str | None, like: str | None) -> Decision:
+def _doubled(decision: Decision, same: str | None, like: str | None) -> Decision:
     if same is not None:
-        return replace(one, role="other", why=f"it is {same!r} again, equal in every row", sure=True, strength=None)
-    if like is not None and one.column.removeprefix(like).startswith("."):
-        return replace(one, why=f"{one.why}; it is called like {like!r} and differs from it: another column?", sure=False)
-    return one
+        return replace(decision, role="other", why=f"it is {same!r} again, equal in every row", sure=True, strength=None)
+    if like is not None and decision.column.removeprefix(like).startswith("."):
+        return replace(
+            decision, why=f"{decision.why}; it is called like {like!r} and differs from it: another column?", sure=False
+        )
+    return decision

@@ -51,7 +51,7 @@ class Draft:
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the table."""
-        return tuple(one.column for one in self.decisions if one.role == role)
+        return tuple(decision.column for decision in self.decisions if decision.role == role)
 
     def profile(self, name: str) -> Profile:
         """Return what a column, or a secret of several, looks like."""
@@ -102,28 +102,28 @@ def draft_of(
     decisions, keys, _ = _decided(looked, roles or {})
     given = {name for chosen in (roles or {}).values() for name in chosen}
     people, decisions = people_of(looked, decisions, keys, given, whole=not declared)
-    of: dict[str, list[str]] = {role: [one.column for one in decisions if one.role == role] for role in ROLES}
+    of: dict[str, list[str]] = {role: [decision.column for decision in decisions if decision.role == role] for role in ROLES}
     secrets = {name: (name,) for name in of["sensitive"]} if declared else lists_of(looked, of["sensitive"])
     entries = stacked(looked, secrets)
     made = {name: column for name, (column, _) in entries.items()}
     quasi = [looked.by_name[name] for name in of["quasi"]]
     recode = {column.name: spec for column in quasi if (spec := recode_of(column, looked.columns[column.name]))}
     recode |= {name: spec for name, column in made.items() if (spec := chapters_of(column))}
-    bins = {name: found for name, entry in entries.items() if (found := bins_of(*entry))}
+    bins = {name: made_bins for name, entry in entries.items() if (made_bins := bins_of(*entry))}
     arguments: dict[str, Any] = {
         **of,
         "sensitive": (),
         "secrets": secrets,
         "types": {column.name: kind_of(column) for column in quasi} | {name: kind_of(column) for name, column in made.items()},
         "recode": recode,
-        "bins": {name: one.spec for name, one in bins.items()},
-        "missing": {name: "value" for name, column in ({one.name: one for one in quasi} | made).items() if column.missing},
+        "bins": {name: own.spec for name, own in bins.items()},
+        "missing": {name: "value" for name, column in ({own.name: own for own in quasi} | made).items() if column.missing},
         "people": people or None,
         "protect": "each",
     }
     table = _read(path, looked.options, arguments, unordered=bool(keys) and not people)
     numbers = STRICT if strict else USUAL
-    rules = {one.schema.sensitive[0]: _rule(one, made, numbers, opens=not declared) for one in table.each()}
+    rules = {part.schema.sensitive[0]: _rule(part, made, numbers, opens=not declared) for part in table.each()}
     repeated = not table.schema.one_row_per_person
     about = (place_name(path), looked, tuple(decisions), table, numbers, rules, recode, bins, reviewed, secrets, made)
     draft = Draft(*about, people, repeated, declared)
@@ -142,7 +142,7 @@ def _decided(looked: Looked, roles: Mapping[Role, Sequence[str]]) -> tuple[list[
     decisions, follows = _without_followers(looked, {**roles, "other": [*roles.get("other", ()), *same]}, given | {*same})
     decisions = with_doubles(decisions, same, given)
     keys = keys_of(looked, decisions)
-    return [keyed(one, keys) if one.column not in given else one for one in decisions], keys, follows
+    return [keyed(decision, keys) if decision.column not in given else decision for decision in decisions], keys, follows
 
 
 def _without_followers(
@@ -161,41 +161,46 @@ def _without_followers(
             decisions = decide(looked.profiles, {**roles, "other": [*roles.get("other", ()), *unsure]})
         except PolicyError:
             break  # nothing else could be the secret
-    quasi = {one.column for one in decisions if one.role == "quasi"}
+    quasi = {decision.column for decision in decisions if decision.role == "quasi"}
     made = [
-        _followed(one, by, published=by in quasi) if (by := follows.get(one.column)) is not None else one for one in decisions
+        _followed(decision, by, published=by in quasi) if (by := follows.get(decision.column)) is not None else decision
+        for decision in decisions
     ]
     return made, follows
 
 
 def _following(looked: Looked, decisions: Sequence[Decision], given: set[str]) -> dict[str, str]:
     """Return the secrets, and columns of which it is not clear what they are, that a quasi column determines, with that one."""
-    quasi = [one.column for one in decisions if one.role == "quasi"]
-    unclear = [one for one in decisions if one.role == "sensitive" or (one.role == "other" and not one.sure)]
-    secrets = [one.column for one in unclear if one.column not in given]
-    columns, found = looked.columns, {}
+    quasi = [decision.column for decision in decisions if decision.role == "quasi"]
+    unclear = [
+        decision for decision in decisions if decision.role == "sensitive" or (decision.role == "other" and not decision.sure)
+    ]
+    secrets = [decision.column for decision in unclear if decision.column not in given]
+    columns, determines = looked.columns, {}
     for name in secrets:
         if looked.by_name[name].distinct > 1:
-            place = determined(columns[name], [columns[one] for one in quasi])
+            place = determined(columns[name], [columns[column] for column in quasi])
             if place is not None:
-                found[name] = quasi[place]
-    return found
+                determines[name] = quasi[place]
+    return determines
 
 
 def _sure(decisions: Sequence[Decision], name: str) -> bool:
-    return any(one.column == name and one.sure and one.role == "sensitive" for one in decisions)
+    return any(decision.column == name and decision.sure and decision.role == "sensitive" for decision in decisions)
 
 
-def _followed(one: Decision, by: str, *, published: bool) -> Decision:
-    if one.role == "sensitive":
-        return replace(one, why=f"{one.why}; but {by!r} determines it, and whoever knows that knows this", sure=False)
-    return replace(one, why=f"it follows from {by!r}{', which is published' if published else ''}: no secret", sure=published)
+def _followed(decision: Decision, by: str, *, published: bool) -> Decision:
+    if decision.role == "sensitive":
+        return replace(decision, why=f"{decision.why}; but {by!r} determines it, and whoever knows that knows this", sure=False)
+    return replace(
+        decision, why=f"it follows from {by!r}{', which is published' if published else ''}: no secret", sure=published
+    )
 
 
 def _rule(table: Table, made: Mapping[str, Profile], numbers: RuleParameters, *, opens: bool) -> ProposedRule:
     """Return the rule for the one secret of a table."""
     name, own = table.schema.sensitive[0], table.bundles
-    once = None if own is None else (lambda values: int(own.any_of([own.labels.index(one) for one in values]).sum()))
+    once = None if own is None else (lambda values: int(own.any_of([own.labels.index(value) for value in values]).sum()))
     counts = table.sensitive.histogram()
     return rule_for(counts, numbers, words=made[name].words, opens=opens, people=table.rows, once=once)
 
@@ -219,8 +224,8 @@ def review(path: TablePath, schema: Schema, options: ReadOptions) -> list[Decisi
 
     A column whose role is not the one that a draft would give it is doubtful, and the reason says which one that is.
     """
-    found, columns = profiles(path, options)
-    return review_of(Guessed.of(Looked(found, columns, options, {})), schema)
+    seen, columns = profiles(path, options)
+    return review_of(Guessed.of(Looked(seen, columns, options, {})), schema)
 
 
 @dataclass(frozen=True)
@@ -238,21 +243,21 @@ class Guessed:
     def of(cls, looked: Looked) -> Guessed:
         """Return it for a table that was looked at."""
         decisions, _, follows = _decided(looked, {})
-        return cls(decisions, follows, {one.column: one for one in decide(looked.profiles, {})})
+        return cls(decisions, follows, {decision.column: decision for decision in decide(looked.profiles, {})})
 
 
 def review_of(guessed: Guessed, schema: Schema) -> list[Decision]:
     """Return the same for a table of which it is known what a draft would decide."""
     order = ("quasi", "sensitive", "identifier", "other")
-    found = []
-    for one in guessed.decisions:
-        role, by = schema.role(one.column), guessed.follows.get(one.column)
+    reviewed = []
+    for guess in guessed.decisions:
+        role, by = schema.role(guess.column), guessed.follows.get(guess.column)
         if role is not None:
             settled = by is None or (role != "sensitive" and schema.role(by) == "quasi")
-            made = one if settled else guessed.alone[one.column]
+            made = guess if settled else guessed.alone[guess.column]
             why = made.why if role == made.role else f"a draft would say {made.role}: {made.why}"
-            found.append(replace(made, role=role, why=why, sure=made.sure and role == made.role))
-    return sorted(found, key=lambda one: (one.sure, order.index(one.role)))
+            reviewed.append(replace(made, role=role, why=why, sure=made.sure and role == made.role))
+    return sorted(reviewed, key=lambda decision: (decision.sure, order.index(decision.role)))
 
 
 def _read(path: TablePath, options: ReadOptions, arguments: dict[str, Any], *, unordered: bool) -> Table:

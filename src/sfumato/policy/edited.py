@@ -44,18 +44,20 @@ class PolicyText:
     def roles(self) -> dict[str, Role]:
         """Return the role of every column."""
         columns = self._document["columns"]
-        found: dict[str, Role] = {str(name): role for role in ROLES for name in columns.get(role, [])}
-        return found | {name: "sensitive" for listed in self._lists().values() for name in listed}
+        roles: dict[str, Role] = {str(name): role for role in ROLES for name in columns.get(role, [])}
+        return roles | {name: "sensitive" for listed in self._lists().values() for name in listed}
 
     def give(self, column: str, role: Role) -> None:
         """Give a column a role."""
         columns = self._document["columns"]
         before, lists = self._protected(), self._lists()
-        for one in ROLES:
-            if one == "sensitive" and lists:
-                self._list(column, wanted=role == one)
+        for listed in ROLES:
+            if listed == "sensitive" and lists:
+                self._list(column, wanted=role == listed)
             else:
-                columns[one] = [str(name) for name in columns.get(one, []) if name != column] + ([column] if one == role else [])
+                columns[listed] = [str(name) for name in columns.get(listed, []) if name != column] + (
+                    [column] if listed == role else []
+                )
         self._settle_rules(column, role)
         self._settle_secrets(before)
         self.review(False)
@@ -63,12 +65,15 @@ class PolicyText:
     def _lists(self) -> dict[str, list[str]]:
         """Return the columns of each secret, where secrets have a section of their own."""
         said = self._document.get("secrets", {})
-        return {str(name): [str(one)] if isinstance(one, str) else [str(each) for each in one] for name, one in said.items()}
+        return {
+            str(name): [str(columns)] if isinstance(columns, str) else [str(each) for each in columns]
+            for name, columns in said.items()
+        }
 
     def _list(self, column: str, *, wanted: bool) -> None:
         """Make a column a secret of its own, or take it out of the one that it belongs to; rules of one without any go too."""
         for name, columns in self._lists().items():
-            left = [one for one in columns if one != column]
+            left = [name for name in columns if name != column]
             if left:
                 if left != columns:
                     self._document["secrets"][name] = left
@@ -85,8 +90,8 @@ class PolicyText:
 
     def recoding(self, column: str) -> dict[str, Any] | None:
         """Return how a column is made coarser; None where it is published as it is."""
-        found = self._document.get("recode", {}).get(column)
-        return None if found is None else dict(found.unwrap())
+        recode = self._document.get("recode", {}).get(column)
+        return None if recode is None else dict(recode.unwrap())
 
     def recode(self, column: str, how: Mapping[str, Any] | None) -> None:
         """Make a column coarser, or publish it as it is."""
@@ -95,8 +100,8 @@ class PolicyText:
 
     def binning(self, column: str) -> Any:
         """Return the bins of a sensitive column, as the file has them; None where there are none."""
-        found = self._document.get("bins", {}).get(column)
-        return None if found is None else found.unwrap()
+        bins = self._document.get("bins", {}).get(column)
+        return None if bins is None else bins.unwrap()
 
     def bins(self, column: str, edges: Any) -> None:
         """Put the numbers of a sensitive column into bins; bounds of single bins speak of the old ones, and go."""

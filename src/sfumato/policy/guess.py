@@ -58,13 +58,13 @@ def look(
     why = dict.fromkeys(known, "as asked for") | ({"header": "as asked for"} if names else {})
     why |= {"rename": "as asked for: columns of one name have numbers"} if rename else {}
     try:
-        found, columns = _without_header(path, options, why)
+        seen, columns = _without_header(path, options, why)
     except EncodingError as error:
         if encoding is not None:
             raise
         options = replace(options, encoding=error.suggestion)
         try:
-            found, columns = _without_header(path, options, why)
+            seen, columns = _without_header(path, options, why)
         except EncodingError:
             raise error from None
         why["encoding"] = "a guess: the file is not UTF-8; look whether letters with accents are right"
@@ -72,9 +72,9 @@ def look(
         options = replace(options, header=False, names=columns.column_names)
     if decimal is None and is_text(path) and _decimal_comma(columns):
         options = replace(options, decimal=",")
-        found, columns = profiles(path, options)
+        seen, columns = profiles(path, options)
         why["decimal"] = "a guess: some columns hold numbers such as 1,5"
-    return Looked(found, columns, options, why)
+    return Looked(seen, columns, options, why)
 
 
 def _without_header(path: TablePath, options: ReadOptions, why: dict[str, str]) -> tuple[list[Profile], pa.Table]:
@@ -82,9 +82,9 @@ def _without_header(path: TablePath, options: ReadOptions, why: dict[str, str]) 
     try:
         return profiles(path, options)
     except HeaderlessError:
-        found = profiles(path, replace(options, header=False))
+        columns = profiles(path, replace(options, header=False))
         why["header"] = "a guess: the first line looks like data"
-        return found
+        return columns
 
 
 def _decimal_comma(columns: pa.Table) -> bool:

@@ -16,8 +16,7 @@ from typing import Any
 from sfumato.errors import PolicyError
 from sfumato.policy.profile import Profile, plain
 from sfumato.policy.sections import PolicySection, known_keys
-from sfumato.table.hierarchy import LONGEST, Hierarchy
-from sfumato.table.source import TooLongError, read_text, refusal
+from sfumato.table.hierarchy import Hierarchy, hierarchy_text
 
 KEYS = ("hierarchy", "level", "other")
 MOST_FILES, LONGEST_BESIDE = 200, 1_000_000
@@ -39,7 +38,7 @@ def sets_with_hierarchies(
     sets: PolicySection, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]
 ) -> dict[str, Any]:
     """Return the rules for sets with the map of values to categories in place of every hierarchy, read in the same way."""
-    found = {}
+    rules = {}
     for name, rule in sets.items():
         if isinstance(rule, Mapping) and ("hierarchy" in rule or "level" in rule):
             where = f"[requirement.sets] {name}"
@@ -48,8 +47,8 @@ def sets_with_hierarchies(
                 raise PolicyError(f"{where}: give hierarchy and level, and no map", hint=_SET)
             rest = {key: value for key, value in rule.items() if key not in named}
             rule = rest | {"map": dict(_hierarchy(where, named, kept, base, texts).map)}
-        found[name] = rule
-    return found
+        rules[name] = rule
+    return rules
 
 
 def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
@@ -70,39 +69,24 @@ def _hierarchy(
         raise PolicyError(f"{where}: hierarchy: expected the path of a file", hint='{ hierarchy = "icd.csv", level = 2 }')
     text = kept.get(path)
     if not isinstance(text, str):
-        text = texts[path] = _text(where, Path(path) if base is None else base / path)
+        file = Path(path) if base is None else base / path
+        text = texts[path] = hierarchy_text(file, f"{where}: hierarchy {file}")
     try:
         return Hierarchy.parse(text, level=level, other=spec.get("other"), where=Path(path).name)  # type: ignore[arg-type]
     except PolicyError as error:
         raise PolicyError(f"{where}: {error.message}", hint=error.hint) from None
 
 
-def _text(where: str, path: Path) -> str:
-    refused = refusal(path)
-    if refused is not None:
-        raise PolicyError(f"{where}: hierarchy {path}: {refused}", hint="the path is relative to the policy file")
-    try:
-        return read_text(path, most=LONGEST)
-    except UnicodeDecodeError:
-        raise PolicyError(f"{where}: hierarchy {path}: not UTF-8 text", hint="save it as UTF-8") from None
-    except TooLongError:
-        raise PolicyError(
-            f"{where}: hierarchy {path}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?"
-        ) from None
-    except OSError as error:
-        raise PolicyError(f"{where}: hierarchy {path}: cannot be read: {error.strerror or 'the disk refused'}") from None
-
-
 def toml_text(text: str) -> str:
     """Return a text as TOML writes it."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in quoted)
 
 
 def beside(root: Path, column: Profile, *, but: Path | None = None) -> list[str]:
     """Return the texts below a directory that may be hierarchies of a column: not the table itself, nor what lies elsewhere."""
-    found = (file for pattern in ("*.csv", "*/*.csv") for file in sorted(root.glob(pattern)))
-    inside = (file for file in found if file.is_file() and root in file.resolve().parents and file != but)
+    files = (file for pattern in ("*.csv", "*/*.csv") for file in sorted(root.glob(pattern)))
+    inside = (file for file in files if file.is_file() and root in file.resolve().parents and file != but)
     few = [file for file, _ in zip(inside, range(MOST_FILES), strict=False)]
     return [str(file.relative_to(root)) for file in few if _lists(file, column)]
 

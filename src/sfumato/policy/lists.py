@@ -32,12 +32,12 @@ def lists_of(looked: Looked, sensitive: Sequence[str]) -> dict[str, tuple[str, .
     Columns are a list if their names are one stem with numbers or letters after it, their values overlap, and hardly any row
     has a value twice, as answers to several questions do.
     """
-    found: dict[str, list[str]] = {}
+    by_stem: dict[str, list[str]] = {}
     for name in sensitive:
-        found.setdefault(_stem(name), []).append(name)
+        by_stem.setdefault(_stem(name), []).append(name)
     taken = {*looked.columns.column_names, BAND}
     secrets: dict[str, tuple[str, ...]] = {}
-    for stem, names in found.items():
+    for stem, names in by_stem.items():
         if len(names) > 1 and _is_list(looked, names):
             secrets[_called(stem, {*taken, *secrets} - {*names})] = tuple(names)
         else:
@@ -65,7 +65,7 @@ def _is_list(looked: Looked, names: Sequence[str]) -> bool:
     if len({column.type for column in columns}) > 1:
         return False
     values = [pc.unique(column).drop_null() for column in columns]
-    if len(pc.unique(pa.chunked_array(values))) < FEWEST or any(not len(one) for one in values):
+    if len(pc.unique(pa.chunked_array(values))) < FEWEST or any(not len(column) for column in values):
         return False
     for place, column in enumerate(columns):
         others = pc.unique(pa.chunked_array(values[:place] + values[place + 1 :]))
@@ -77,9 +77,9 @@ def _is_list(looked: Looked, names: Sequence[str]) -> bool:
 def _twice(columns: Sequence[pa.ChunkedArray]) -> float:
     """Return in which share of the rows with two values or more some two are equal."""
     equal, several = np.zeros(len(columns[0]), bool), np.zeros(len(columns[0]), bool)
-    for place, one in enumerate(columns):
+    for place, column in enumerate(columns):
         for other in columns[:place]:
-            same = pc.equal(one, other)
+            same = pc.equal(column, other)
             several |= same.is_valid().to_numpy()
             equal |= pc.fill_null(same, False).to_numpy()
     return float(equal.sum() / max(several.sum(), 1))
@@ -87,14 +87,14 @@ def _twice(columns: Sequence[pa.ChunkedArray]) -> float:
 
 def stacked(looked: Looked, secrets: Mapping[str, Sequence[str]]) -> dict[str, tuple[Profile, pa.ChunkedArray]]:
     """Return what each secret looks like, and its entries: of a list those of its columns one below the other."""
-    found = {}
+    lists = {}
     for name, columns in secrets.items():
         if len(columns) == 1:
-            found[name] = (looked.by_name[columns[0]], looked.columns[columns[0]])
+            lists[name] = (looked.by_name[columns[0]], looked.columns[columns[0]])
         else:
-            whole = pa.chunked_array([chunk for one in columns for chunk in _plain(looked.columns[one]).chunks])
-            found[name] = (profile(name, whole), whole)
-    return found
+            whole = pa.chunked_array([chunk for column in columns for chunk in _plain(looked.columns[column]).chunks])
+            lists[name] = (profile(name, whole), whole)
+    return lists
 
 
 def why_list(columns: Sequence[str]) -> str:

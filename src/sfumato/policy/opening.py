@@ -16,7 +16,9 @@ def divided_from(rules: Mapping[str, ProposedRule], people: int, opened: tuple[s
 
     A box has room for two sides of the usual floor, and a test has to leave every value within its bound after one refusal.
     """
-    values = [one for name, rule in rules.items() for one in _values(rule, opened[1] if opened and opened[0] == name else None)]
+    values = [
+        value for name, rule in rules.items() for value in _values(rule, opened[1] if opened and opened[0] == name else None)
+    ]
     patience = usual_patience([(int(share * people), bound) for share, bound in values])
     sets = [_rest(rule) for rule in rules.values() if rule.others]
     tested = [affordable_from(patience, share, bound) for share, bound in (*values, *sets)]

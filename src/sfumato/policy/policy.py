@@ -122,8 +122,8 @@ class Policy:
         try:
             return cls.parse(content, base=path.parent)
         except PolicyError as error:
-            found = error.problems or (error,)
-            raise joined(found if data is None else by_header(found, content, data), str(path)) from None
+            problems = error.problems or (error,)
+            raise joined(problems if data is None else by_header(problems, content, data), str(path)) from None
 
     @classmethod
     def parse(cls, content: str, *, base: Path | None = None) -> Policy:
@@ -154,8 +154,8 @@ class Policy:
                 kept = section(section(document, KEPT), "hierarchies")
                 made["requirement"] = _requirement(section(document, "requirement"), kept, base, files)
         with problems.noted():
-            found = section(document, "method")
-            made["method"] = _method(found, made.get("requirement"), made.get("schema"))
+            stated = section(document, "method")
+            made["method"] = _method(stated, made.get("requirement"), made.get("schema"))
         with problems.noted():
             limits = section(document, "budget")
             made["budget"] = _budget(limits)
@@ -186,7 +186,10 @@ class Policy:
         from sfumato.policy.draft import review
 
         made = review(data, self.schema, self.options)
-        shown = [PolicyError(f"{'' if one.sure else '? '}{one.column}: {one.role}; {one.why}") for one in made[:DECISIONS]]
+        shown = [
+            PolicyError(f"{'' if decision.sure else '? '}{decision.column}: {decision.role}; {decision.why}")
+            for decision in made[:DECISIONS]
+        ]
         more = f" ({len(made) - DECISIONS} more not shown)" if len(made) > DECISIONS else ""
         raise listing(
             f"{named}: a draft that nobody has reviewed is not published. Look at the role of every column{more}",
@@ -274,13 +277,13 @@ def _schema(document: PolicySection, warnings: list[str], base: Path | None, fil
 
 def _requirement(whole: PolicySection, kept: PolicySection, base: Path | None, files: dict[str, str]) -> Requirement:
     rest = {key: value for key, value in whole.items() if key not in ("columns", "protect")}
-    found = _model(rest, "[requirement]", kept, base, files)  # first: columns inherit from it, and would report its mistakes
+    model = _model(rest, "[requirement]", kept, base, files)  # first: columns inherit from it, and would report its mistakes
     columns = {
         name: _model(_inherited(section(own, name), whole), f"[requirement.columns] {name}", kept, base, files)
         for own in (section(whole, "columns"),)
         for name in own
     }
-    return _model({**rest, "columns": columns}, "[requirement]", kept, base, files) if columns else found
+    return _model({**rest, "columns": columns}, "[requirement]", kept, base, files) if columns else model
 
 
 def _inherited(own: PolicySection, whole: PolicySection) -> PolicySection:
@@ -387,11 +390,13 @@ def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:
     try:
         return cls(**arguments)
     except SfumatoError as error:
-        found = getattr(error, "problems", ()) or (error,)
+        problems = getattr(error, "problems", ()) or (error,)
         raise joined(
             [
-                PolicyError(in_toml(one.message, where), hint=hint_in_toml(one.hint), column=getattr(one, "column", None))
-                for one in found
+                PolicyError(
+                    in_toml(problem.message, where), hint=hint_in_toml(problem.hint), column=getattr(problem, "column", None)
+                )
+                for problem in problems
             ]
         ) from None
 
@@ -417,7 +422,7 @@ def by_header(problems: Sequence[PolicyError], content: str, data: TablePath) ->
     ]
     if not wrong:
         return list(problems)
-    return [*wrong, *(one for one in problems if one.column is None or one.column not in names)]
+    return [*wrong, *(problem for problem in problems if problem.column is None or problem.column not in names)]
 
 
 def _roles(content: str) -> dict[str, str]:
@@ -426,23 +431,25 @@ def _roles(content: str) -> dict[str, str]:
         columns: Any = tomllib.loads(content).get("columns", {})
         if isinstance(columns, dict):
             lists = {role: columns.get(role, []) for role in ROLES}
-            if all(isinstance(one, list) for one in lists.values()):
-                return {name: role for role, one in lists.items() for name in one if isinstance(name, str)}
+            if all(isinstance(names, list) for names in lists.values()):
+                return {name: role for role, names in lists.items() for name in names if isinstance(name, str)}
     return {}
 
 
 def _names(content: str, data: TablePath) -> list[str] | None:
     with contextlib.suppress(SfumatoError, OSError, TypeError, ValueError):
-        found: Any = tomllib.loads(content).get("input", {})
+        stated: Any = tomllib.loads(content).get("input", {})
         known = {
-            key: found[key] for key in ("delimiter", "decimal", "encoding", "header", "names", "sheet", "rename") if key in found
+            key: stated[key]
+            for key in ("delimiter", "decimal", "encoding", "header", "names", "sheet", "rename")
+            if key in stated
         }
         return column_names(data, ReadOptions(**known))
     return None
 
 
 def _accepted(roles: dict[str, str], names: Sequence[str]) -> bool:
-    by_role: dict[str, Any] = {role: [name for name, one in roles.items() if one == role] for role in ROLES}
+    by_role: dict[str, Any] = {role: [name for name, given in roles.items() if given == role] for role in ROLES}
     with contextlib.suppress(PolicyError):
         return Schema(**by_role).accepts(names)
     return False

@@ -98,7 +98,7 @@ class Profile:
 def plain(text: str) -> str:
     """Return text in lower case and without accents."""
     folded = unicodedata.normalize("NFKD", text.casefold().translate(_UNLIKE))
-    return "".join(one for one in folded if not unicodedata.combining(one))
+    return "".join(sign for sign in folded if not unicodedata.combining(sign))
 
 
 def place_name(path: TablePath) -> str:

@@ -143,8 +143,8 @@ def toml_number(number: float) -> int | float:
 def determined(column: pa.ChunkedArray, by: Sequence[pa.ChunkedArray]) -> int | None:
     """Return which of several columns determines another one: equal values there always go with equal ones here."""
     values = _codes(column)
-    for place, one in enumerate(by):
-        codes = _codes(one)
+    for place, other in enumerate(by):
+        codes = _codes(other)
         pairs = len(np.unique(codes.astype(np.int64) * (int(values.max()) + 1) + values))
         many = len(np.unique(codes))
         if pairs == many and many * _SHARED <= len(codes):

@@ -55,7 +55,10 @@ def decide(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> l
     known = _given(columns, given)
     made = _alike([known.get(column.name) or _decision(column) for column in columns], columns)
     if given.get("sensitive"):
-        made = [_left_out(one) if one.role == "sensitive" and one.column not in known else one for one in made]
+        made = [
+            _left_out(decision) if decision.role == "sensitive" and decision.column not in known else decision
+            for decision in made
+        ]
     else:
         made = _with_a_secret(made, columns, known)
     return _with_something_known(made, columns, known)
@@ -64,23 +67,23 @@ def decide(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> l
 def _given(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> dict[str, Decision]:
     """Return the decisions that somebody made, after checking that the columns are there and have one role each."""
     names = [column.name for column in columns]
-    found: dict[str, Decision] = {}
+    decisions: dict[str, Decision] = {}
     for role, chosen in given.items():
         for name in chosen:
             if name not in names:
                 raise PolicyError(f"{role}: the table has no column {name!r}", hint=did_you_mean(name, names))
-            if name in found:
-                raise PolicyError(f"column {name!r} has two roles, {found[name].role} and {role}", hint="give it one role")
-            found[name] = Decision(name, role, "as stated", strength=0 if role == "sensitive" else None)
-    return found
+            if name in decisions:
+                raise PolicyError(f"column {name!r} has two roles, {decisions[name].role} and {role}", hint="give it one role")
+            decisions[name] = Decision(name, role, "as stated", strength=0 if role == "sensitive" else None)
+    return decisions
 
 
 def _decision(column: Profile) -> Decision:
     """Return the likeliest role of a column by itself. The order matters: what names a person wins over all else."""
     for judge in (_nothing, _named_person, _birth, _unit, _key, _secret, _singled_out, _known):
-        found = judge(column)
-        if found is not None:
-            return found
+        decision = judge(column)
+        if decision is not None:
+            return decision
     secret = _maybe_secret(column)
     return secret or _aged(column) or _other(column, f"not clear what it is ({_many(column)})")
 
@@ -102,13 +105,13 @@ def _named_person(column: Profile) -> Decision | None:
         return None
     if is_name(column) or (say.PERSONAL.meets(column.words) and not _small_number(column)):
         return Decision(column.name, "identifier", say.PERSONAL.called)
-    if column.looks == "names of people" and not any(one.meets(column.words) for one in (*say.KNOWN, *say.SECRETS)):
+    if column.looks == "names of people" and not any(topic.meets(column.words) for topic in (*say.KNOWN, *say.SECRETS)):
         return Decision(column.name, "identifier", "its values look like names of people", sure=False)
     return None
 
 
 def _birth(column: Profile) -> Decision | None:
-    if not say.BIRTH.meets(column.words) or any(one.meets(column.words) for one in say.KNOWN if one.called == "origin"):
+    if not say.BIRTH.meets(column.words) or any(topic.meets(column.words) for topic in say.KNOWN if topic.called == "origin"):
         return None
     if column.kind == "date":
         return Decision(
@@ -150,15 +153,15 @@ def _key(column: Profile) -> Decision | None:
 
 def _secret(column: Profile) -> Decision | None:
     """Secrets by the name of the column or by their values; dates, ages and counts are not what is secret about them."""
-    found = next((one for one in say.SECRETS if one.meets(column.words)), None)
-    why = "" if found is None else f"it is called like something about {found.called}"
-    called = None if found is None else found.called
-    if found is None:
+    topic = next((known for known in say.SECRETS if known.meets(column.words)), None)
+    why = "" if topic is None else f"it is called like something about {topic.called}"
+    called = None if topic is None else topic.called
+    if topic is None:
         called = _by_value(column)
         why = f"its values look like {called}" if called and column.looks else f"its values have to do with {called}"
     if not called:
         return None
-    if any(word.startswith("tax") for word in column.ordered) and found is not say.MONEY:
+    if any(word.startswith("tax") for word in column.ordered) and topic is not say.MONEY:
         return _other(column, f"a tax on what has to do with {called}: a good's price, or a person's?")
     if column.kind == "date":
         return _other(column, f"a date that has to do with {called}")
@@ -166,10 +169,10 @@ def _secret(column: Profile) -> Decision | None:
         return _other(column, f"a count, an age or a length of time that has to do with {called}")
     if column.unique and column.kind == "categorical":
         return Decision(column.name, "identifier", f"{_alone(column)} are the only one with their value")
-    strength = [one.called for one in say.SECRETS].index(called if found else _KINDS.get(called, called))
-    guess = 0 if found else 0.5  # what is called a secret comes before what only looks like one
-    looks = found is None and bool(column.looks)
-    sure = not looks and found is not say.VIEWS and not column.words & say.DOUBTFUL
+    strength = [known.called for known in say.SECRETS].index(called if topic else _KINDS.get(called, called))
+    guess = 0 if topic else 0.5  # what is called a secret comes before what only looks like one
+    looks = topic is None and bool(column.looks)
+    sure = not looks and topic is not say.VIEWS and not column.words & say.DOUBTFUL
     rank = strength + guess + column.most / (2 * column.rows)
     return Decision(column.name, "sensitive", why, sure, strength=rank, looks=looks)
 
@@ -183,7 +186,7 @@ def _by_value(column: Profile) -> str:
         return column.looks
     words = [frozenset(value.split()) | {value.replace(" ", "")} for value in column.values]
     for called, secret in say.SECRET_VALUES.items():
-        hits = sum(bool(one & secret) for one in words)
+        hits = sum(bool(word & secret) for word in words)
         if hits >= 3 or (hits >= 1 and hits > 0.3 * len(words)):
             return called
     return ""
@@ -208,15 +211,15 @@ def _singled_out(column: Profile) -> Decision | None:
 
 def _known(column: Profile) -> Decision | None:
     """What others may well know, by the name of the column or by its values; not where it would single people out."""
-    found = next((one.called for one in say.KNOWN if one.meets(column.words)), None) or _known_by_value(column)
-    if found is None or column.distinct < _FEW:
+    called = next((topic.called for topic in say.KNOWN if topic.meets(column.words)), None) or _known_by_value(column)
+    if called is None or column.distinct < _FEW:
         return None
-    if column.kind == "date" and not column.words & say.EVENTS and not any(one.meets(column.words) for one in say.KNOWN):
+    if column.kind == "date" and not column.words & say.EVENTS and not any(topic.meets(column.words) for topic in say.KNOWN):
         return None
     if is_place(column):
         return Decision(column.name, "quasi", "a place of living: published coarser")
     if (
-        found == say.CARE
+        called == say.CARE
         and column.kind != "date"
         and (column.words & say.EVENTS or column.kind == "numeric")
         and not _year(column)
@@ -228,7 +231,7 @@ def _known(column: Profile) -> Decision | None:
         return _other(column, f"too many {what} to be published as they are ({column.distinct:,}): put them together first")
     if column.kind == "numeric" and not column.whole and column.unique:
         return _other(column, f"exact measurements: {_alone(column)} are the only one with theirs")
-    return Decision(column.name, "quasi", f"others may know it ({found})")
+    return Decision(column.name, "quasi", f"others may know it ({called})")
 
 
 def _site(column: Profile) -> bool:
@@ -238,7 +241,7 @@ def _site(column: Profile) -> bool:
 
 def _called_known(column: Profile) -> bool:
     """Return whether a column is called like what others may well know."""
-    return any(one.meets(column.words) for one in say.KNOWN)
+    return any(topic.meets(column.words) for topic in say.KNOWN)
 
 
 def _known_by_value(column: Profile) -> str | None:
@@ -262,9 +265,9 @@ def _maybe_secret(column: Profile) -> Decision | None:
 
 def _with_a_secret(made: list[Decision], columns: Sequence[Profile], known: Mapping[str, Decision]) -> list[Decision]:
     """Return the decisions with at least one sensitive column: the likeliest, where none looks like a secret."""
-    if any(one.role == "sensitive" for one in made):
+    if any(decision.role == "sensitive" for decision in made):
         return made
-    free = [place for place, one in enumerate(made) if one.column not in known]
+    free = [place for place, decision in enumerate(made) if decision.column not in known]
     if not free:
         raise PolicyError("no column is left to be sensitive", hint="name one with --sensitive")
     maybe = [place for place in free if made[place].strength is not None]
@@ -279,17 +282,20 @@ def _with_a_secret(made: list[Decision], columns: Sequence[Profile], known: Mapp
     fits = [place for place in free if made[place].role == "quasi" and columns[place].kind != "date"]
     best = min(maybe, key=lambda place: made[place].strength or 0) if maybe else (texts or dull or fits or unclear or free)[-1]
     why = "a guess, since nothing looks like a secret: say which column is"
-    return [replace(one, role="sensitive", why=why, sure=False) if place == best else one for place, one in enumerate(made)]
+    return [
+        replace(decision, role="sensitive", why=why, sure=False) if place == best else decision
+        for place, decision in enumerate(made)
+    ]
 
 
 def _with_something_known(made: list[Decision], columns: Sequence[Profile], known: Mapping[str, Decision]) -> list[Decision]:
     """Return the decisions with at least one quasi column: where none is clear, one that is called like what others know, else
     the one with the fewest values."""
-    if any(one.role == "quasi" for one in made):
+    if any(decision.role == "quasi" for decision in made):
         return made
-    free = [place for place, one in enumerate(made) if one.column not in known and one.role != "sensitive"]
+    free = [place for place, decision in enumerate(made) if decision.column not in known and decision.role != "sensitive"]
     if not free:
-        free = [place for place, one in enumerate(made) if one.column not in known]
+        free = [place for place, decision in enumerate(made) if decision.column not in known]
     if not free:
         raise PolicyError("no column is left to be quasi", hint="a table needs one: name it with --quasi")
     order = {"other": 0, "identifier": 1, "sensitive": 2}
@@ -301,26 +307,34 @@ def _with_something_known(made: list[Decision], columns: Sequence[Profile], know
 
     best = min(free, key=rank)
     why = "a guess, since a table needs something that a reader may know: look whether anybody may see it"
-    return [replace(one, role="quasi", why=why, sure=False) if place == best else one for place, one in enumerate(made)]
+    return [
+        replace(decision, role="quasi", why=why, sure=False) if place == best else decision for place, decision in enumerate(made)
+    ]
 
 
-def _left_out(one: Decision) -> Decision:
+def _left_out(decision: Decision) -> Decision:
     """Return a secret that nobody named as one: it is dropped, about which there is nothing to ask."""
-    return replace(one, role="other", why=f"{one.why}, and is none of the columns that were named as sensitive", sure=True)
+    return replace(
+        decision, role="other", why=f"{decision.why}, and is none of the columns that were named as sensitive", sure=True
+    )
 
 
 def _alike(made: list[Decision], columns: Sequence[Profile]) -> list[Decision]:
     """Return the decisions in which unclear columns with the values of a secret are secrets too: one drug among others."""
-    secrets = [one for one, decision in zip(columns, made, strict=True) if decision.role == "sensitive" and _telling(one)]
-    found = []
+    secrets = [
+        secret for secret, decision in zip(columns, made, strict=True) if decision.role == "sensitive" and _telling(secret)
+    ]
+    decisions = []
     for column, decision in zip(columns, made, strict=True):
-        like = next((one for one in secrets if len(column.values & one.values) >= _FEW and column.values <= one.values), None)
+        like = next(
+            (secret for secret in secrets if len(column.values & secret.values) >= _FEW and column.values <= secret.values), None
+        )
         if decision.role == "other" and not decision.sure and column.distinct >= _FEW and like is not None:
             why = f"it has the values of {like.name!r}, which looks like a secret"
             strength = float(len(say.SECRETS)) + column.most / (2 * column.rows)
             decision = replace(decision, role="sensitive", why=why, strength=strength)
-        found.append(decision)
-    return found
+        decisions.append(decision)
+    return decisions
 
 
 def _telling(column: Profile) -> bool:
@@ -360,7 +374,7 @@ def is_category(column: Profile) -> bool:
     """Return whether numbers are codes of things that have no order, such as countries; sizes and ratings have one."""
     if not column.whole or column.words & say.SIZES or say.VIEWS.meets(column.words):
         return False
-    return any(one.meets(column.words) for one in say.KNOWN if one.called in _CATEGORIES)
+    return any(topic.meets(column.words) for topic in say.KNOWN if topic.called in _CATEGORIES)
 
 
 def _year(column: Profile) -> bool:

@@ -131,9 +131,9 @@ def _says_nothing(value: str, values: Collection[str], about: frozenset[str]) ->
     words = re.findall(r"\w+", plain(value).replace("_", " "))
     if value == MISSING or not value.strip("-–—.? ") or (words and ABSENT.issuperset(words)) or "".join(words) in ABSENT:
         return True
-    if any(one.meets(about) for one in (BELIEF, POLITICS, SEXUALITY)):
+    if any(topic.meets(about) for topic in (BELIEF, POLITICS, SEXUALITY)):
         return False
     if len(words) == 1:
-        letters = {plain(one).strip() for one in values if one not in (value, MISSING)}
+        letters = {plain(other).strip() for other in values if other not in (value, MISSING)}
         return words[0] in NOTHING or bool(letters and letters <= LETTERS.get(words[0], frozenset()))
     return value == "0.0" or (len(words) > 1 and words[0] in NEGATIONS and (NEGATED | about).issuperset(words[1:]))

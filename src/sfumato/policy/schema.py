@@ -52,6 +52,7 @@ class PeopleSection(TypedDict, total=False):
     rows: Literal["people"]
     quasi: ShownRow | dict[str, ShownRow | Literal["least", "greatest"]]
     alike: Literal["rows", "exact"] | list[Annotated[int, limits(minimum=2)]]
+    shares: Literal["table", "band"]
     without_key: Literal["error", "drop"]
     most: Most
 
@@ -62,6 +63,7 @@ class UnitSection(TypedDict, total=False):
     household: str | Texts
     quasi: ShownRow | dict[str, ShownRow | Literal["least", "greatest"]]
     alike: Literal["sizes", "exact"] | list[Annotated[int, limits(minimum=2)]]
+    shares: Literal["table", "band"]
     without_key: Literal["error", "drop"]
     most: Most
 
@@ -178,22 +180,23 @@ UNNAMED: tuple[type[Method], ...] = (Boxes, NoisyBoxes, Ambiguity)
 
 def policy_schema() -> Json:
     """Return the JSON Schema of `policy.toml`, for the models and methods that are installed."""
-    found = schema_of(
+    whole = schema_of(
         PolicyDocument,
         title="A policy of sfumato",
         description="How a table is read, what is promised, and by which method (docs/policy.md).",
     )
     models = list(MODELS.values())
-    definitions = found["definitions"] | {
+    definitions = whole["definitions"] | {
         "SetRuleEntry": schema_of(SetRuleEntry, title="", description="")["definitions"]["SetRuleEntry"],
-        "Requirement": any_of([_model(one, protect=True) for one in models]),
-        "Model": any_of([_model(one, without=("columns",)) for one in models]),
+        "Requirement": any_of([_model(model, protect=True) for model in models]),
+        "Model": any_of([_model(model, without=("columns",)) for model in models]),
         "ColumnRequirement": any_of(
-            [_model(one, without=("columns",)) for one in models] + [_model(one, without=("columns", "model")) for one in models]
+            [_model(model, without=("columns",)) for model in models]
+            + [_model(model, without=("columns", "model")) for model in models]
         ),
-        "Method": any_of([_method(one) for one in METHODS.values()] + [_method(one, named=False) for one in UNNAMED]),
+        "Method": any_of([_method(method) for method in METHODS.values()] + [_method(method, named=False) for method in UNNAMED]),
     }
-    return {**found, "definitions": definitions}
+    return {**whole, "definitions": definitions}
 
 
 def _model(cls: type[Requirement], *, without: tuple[str, ...] = (), protect: bool = False) -> Json:
@@ -201,7 +204,7 @@ def _model(cls: type[Requirement], *, without: tuple[str, ...] = (), protect: bo
     properties = {"model": {"const": cls.model}, **taken(cls)}
     if protect:
         properties["protect"] = {"enum": list(get_args(Protect))}
-    kept = {key: one for key, one in properties.items() if key not in without}
+    kept = {key: schema for key, schema in properties.items() if key not in without}
     return object_of(kept, ["model", *needed(cls)] if "model" in kept else [], description=_about(cls))
 
 

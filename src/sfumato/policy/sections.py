@@ -43,11 +43,12 @@ def known_sections(document: PolicySection, known: Iterable[str]) -> None:
             continue
         with problems.noted():
             if not isinstance(value, dict):
+                hint = "put it below its section, such as [columns] or [requirement]"
                 raise PolicyError(
                     f"{name}: this key stands outside of all sections",
-                    hint="put it below its section, such as [columns] or [requirement]",
+                    hint="did you mean reviewed?" if near(name, ["reviewed"]) else hint,
                 )
-            meant, sections = near(name, known), ", ".join(f"[{one}]" for one in known)
+            meant, sections = near(name, known), ", ".join(f"[{section}]" for section in known)
             raise PolicyError(
                 f"unknown section [{name}]", hint=f"did you mean [{meant}]?" if meant else f"the sections are {sections}"
             )

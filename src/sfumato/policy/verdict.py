@@ -65,9 +65,9 @@ def _wanted(table: Table, policy: Policy) -> tuple[tuple[str, Fraction, Fraction
     rules = dict(policy.requirement.columns)
     shares: dict[str, Fraction] = {}
     limits: dict[str, Fraction] = {}
-    for one in table.each():
-        secret = one.schema.sensitive[0] if table.schema.protects_each else None
-        counts = one.sensitive.histogram()
+    for part in table.each():
+        secret = part.schema.sensitive[0] if table.schema.protects_each else None
+        counts = part.sensitive.histogram()
         mine = {value: Fraction(count, table.rows) for value, count in counts.items() if count}
         rule = policy.requirement if secret is None else rules.get(secret, policy.requirement)
         for value, limit in rule.limits(mine).items():
@@ -77,4 +77,6 @@ def _wanted(table: Table, policy: Policy) -> tuple[tuple[str, Fraction, Fraction
 
 
 def _ranked(shares: Mapping[str, Fraction], limits: Mapping[str, Fraction]) -> tuple[tuple[str, Fraction, Fraction], ...]:
-    return tuple(sorted(((value, share, limits[value]) for value, share in shares.items()), key=lambda one: (one[1], one[0])))
+    return tuple(
+        sorted(((value, share, limits[value]) for value, share in shares.items()), key=lambda listed: (listed[1], listed[0]))
+    )

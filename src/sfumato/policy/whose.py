@@ -29,24 +29,24 @@ def keys_of(looked: Looked, decisions: Sequence[Decision]) -> list[PersonKey]:
     """
     columns = looked.columns
     free = [
-        one.column
-        for one in decisions
-        if (one.role != "sensitive" or one.looks) and comparable(columns.schema.field(one.column).type)
+        decision.column
+        for decision in decisions
+        if (decision.role != "sensitive" or decision.looks) and comparable(columns.schema.field(decision.column).type)
     ]
     keys = {
-        one.column
-        for one in decisions
-        if (one.role in ("identifier", "other") or one.looks) and not is_name(looked.by_name[one.column])
+        decision.column
+        for decision in decisions
+        if (decision.role in ("identifier", "other") or decision.looks) and not is_name(looked.by_name[decision.column])
     }
     return [key for key in person_keys({name: columns[name] for name in free}) if key.column in keys]
 
 
-def keyed(one: Decision, keys: Sequence[PersonKey]) -> Decision:
+def keyed(decision: Decision, keys: Sequence[PersonKey]) -> Decision:
     """Return the decision of a column, an identifier if it is one of these keys."""
-    key = next((key for key in keys if key.column == one.column), None)
+    key = next((key for key in keys if key.column == decision.column), None)
     if key is None:
-        return one
-    return replace(one, role="identifier", why=f"{key.rows:,} rows, {key.people:,} different values: {key.why}", sure=False)
+        return decision
+    return replace(decision, role="identifier", why=f"{key.rows:,} rows, {key.people:,} different values: {key.why}", sure=False)
 
 
 def people_of(
@@ -58,10 +58,10 @@ def people_of(
     without one, numbers by their least, and other columns are not published. Where hardly any row repeats a key, or somebody
     gave such a column its role, nothing is said instead.
     """
-    found = next((one for one in keys if not looked.by_name[one.column].missing), None)
-    if found is None:
+    person_key = next((key for key in keys if not looked.by_name[key.column].missing), None)
+    if person_key is None:
         return {}, list(decisions)
-    key = found.column
+    key = person_key.column
     order = _order(looked, decisions, key)
     if not whole or BAND in looked.by_name:
         return ({"key": key, "keep": f"first by {order}"} if order else {}), list(decisions)
@@ -69,19 +69,21 @@ def people_of(
     differ = _differing(looked, decisions, key)
     if order or not differ:
         return made | ({"quasi": f"first by {order}"} if differ else {}), list(decisions)
-    if found.people > FEW * found.rows:
+    if person_key.people > FEW * person_key.rows:
         return {}, list(decisions)
     least = {name: "least" for name in differ if kind_of(looked.by_name[name]) != "categorical"}
     unclear = {name for name in differ if name not in least}
-    left = [one for one in decisions if one.role == "quasi" and one.column not in unclear]
+    left = [decision for decision in decisions if decision.role == "quasi" and decision.column not in unclear]
     if unclear & given or not left:
         return {}, list(decisions)
-    return made | ({"quasi": least} if least else {}), [_unclear(one) if one.column in unclear else one for one in decisions]
+    return made | ({"quasi": least} if least else {}), [
+        _unclear(decision) if decision.column in unclear else decision for decision in decisions
+    ]
 
 
 def _order(looked: Looked, decisions: Sequence[Decision], key: str) -> str | None:
     """Return the column by which rows of a person come first: a date, else a number that every row has for itself."""
-    free = [looked.by_name[one.column] for one in decisions if one.role != "sensitive" and one.column != key]
+    free = [looked.by_name[decision.column] for decision in decisions if decision.role != "sensitive" and decision.column != key]
     dates = [column.name for column in free if _is_day(column)]
     numbers = [column.name for column in free if column.kind == "numeric" and column.whole and column.distinct == column.rows]
     return next(iter([*dates, *numbers]), None)
@@ -96,14 +98,14 @@ def _differing(looked: Looked, decisions: Sequence[Decision], key: str) -> list[
     person = persons(looked.columns, (key,))
     some = np.zeros(int(person.max()) + 1, np.int64)
     some[person] = np.arange(len(person))
-    found = []
-    for one in decisions:
-        codes = split(looked.columns[one.column])[1] if one.role == "quasi" else None
+    columns = []
+    for decision in decisions:
+        codes = split(looked.columns[decision.column])[1] if decision.role == "quasi" else None
         if codes is not None and (codes != codes[some][person]).any():
-            found.append(one.column)
-    return found
+            columns.append(decision.column)
+    return columns
 
 
-def _unclear(one: Decision) -> Decision:
-    why = f"{one.why}; but it differs between rows of one person, and nothing says which of them is shown"
-    return replace(one, role="other", why=why, sure=False)
+def _unclear(decision: Decision) -> Decision:
+    why = f"{decision.why}; but it differs between rows of one person, and nothing says which of them is shown"
+    return replace(decision, role="other", why=why, sure=False)

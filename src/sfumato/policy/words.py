@@ -147,9 +147,9 @@ def recoding_in_words(recode: Mapping[str, Any]) -> str:
     return ", ".join(said) or "coarser"
 
 
-def most_sensitive(shares: Mapping[str, Fraction], number: int = 3) -> list[str]:
-    """Return the values that look most sensitive: those with a word for it, the worst first, and then the rarest."""
-    return sorted(shares, key=lambda value: (_rank(value), shares[value], value))[:number]
+def most_sensitive(shares: Mapping[str, Fraction]) -> list[str]:
+    """Return the three values that look most sensitive: those with a word for it, the worst first, and then the rarest."""
+    return sorted(shares, key=lambda value: (_rank(value), shares[value], value))[:3]
 
 
 def _rank(value: str) -> int:

@@ -18,7 +18,7 @@ from sfumato.policy.proposal import kind_of
 from sfumato.policy.rule import ProposedRule
 from sfumato.policy.words import growth_in_words, most_sensitive, series, value_in_words
 from sfumato.privacy.growth import HALF
-from sfumato.table.gaps import missing_suspects
+from sfumato.table.gaps import Gap, missing_suspects
 
 if TYPE_CHECKING:
     from sfumato.policy.draft import Draft
@@ -107,15 +107,19 @@ def _input(draft: Draft) -> list[str]:
 
 
 def _gaps(draft: Draft) -> list[str]:
-    """Return a question about values that may stand for missing ones; one that a bound below names stays the value it is."""
-    looked, named = draft.looked, {rule.opened for rule in draft.rules.values()}
-    found = [one for one in missing_suspects(looked.columns) if one.value not in named]
-    if not found:
+    """Return a question about values that may stand for missing ones; one that a rule below names stays the value it is."""
+    looked, suspects = draft.looked, _suspects(draft)
+    if not suspects:
         return []
-    shown = ", ".join(f"{one.value!r} in {_comment(one.column)} ({one.rows:,})" for one in found[:8])
-    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-    null = (*looked.options.null, *dict.fromkeys(one.value for one in found))
+    shown = ", ".join(f"{suspect.value!r} in {_comment(suspect.column)} ({suspect.rows:,})" for suspect in suspects[:8])
+    more = f" and {len(suspects) - 8} more" if len(suspects) > 8 else ""
+    null = (*looked.options.null, *dict.fromkeys(suspect.value for suspect in suspects))
     return [*_wrapped(f"Do these mean that a value is missing? {shown}{more}. If so:"), f"# null = {_list(null)}"]
+
+
+def _suspects(draft: Draft) -> list[Gap]:
+    named = {value for rule in draft.rules.values() for value in (rule.opened, *rule.others)}
+    return [one for one in missing_suspects(draft.looked.columns) if one.value not in named]
 
 
 def _people(draft: Draft) -> list[str]:
@@ -124,7 +128,7 @@ def _people(draft: Draft) -> list[str]:
         sentence = "" if draft.table.choice is None else _comment(draft.table.choice.sentence)
         whole = draft.people["keep"] == "all"
         return [*(_whole(draft, sentence) if whole else _first(draft, sentence)), ""]
-    names = [one.column for one in draft.table.suspects]
+    names = [suspect.column for suspect in draft.table.suspects]
     if not names or draft.repeated:
         return []
     keys = _comment(series(names))
@@ -186,9 +190,10 @@ def _columns(draft: Draft) -> list[str]:
     roles = {role: means for role, means in _ROLES.items() if role != "sensitive" or not draft.listed}
     lines += [f"{role.ljust(10)} = {_list(draft.names(role))}  # {means}" for role, means in roles.items()]  # type: ignore[arg-type]
     lines.append("# Why, with the number of different values; look first at what has a ? before it:")
-    for one in draft.decisions:
-        mark = " " if one.sure else "?"
-        lines.append(f"# {mark} {_comment(one.column)}, {by_name[one.column].distinct:,}: {one.role}; {_comment(one.why)}")
+    for decision in draft.decisions:
+        mark = " " if decision.sure else "?"
+        column = decision.column
+        lines.append(f"# {mark} {_comment(column)}, {by_name[column].distinct:,}: {decision.role}; {_comment(decision.why)}")
     return [*lines, *([f"# Missing values: {gaps}."] if gaps else []), ""]
 
 
@@ -246,10 +251,10 @@ def _bins(draft: Draft) -> list[str]:
         return []
     lines = ["[bins]                          # numbers that count as one value, each from its edge up to the next"]
     idle = "# " if draft.declared else ""
-    lines += [f"{idle}{toml_text(name)} = {_table(one.spec)}" for name, one in draft.bins.items()]
+    lines += [f"{idle}{toml_text(name)} = {_table(bins.spec)}" for name, bins in draft.bins.items()]
     if draft.declared:
         return [*lines, "# These edges were computed from this table, which nothing may here: write round ones of your own.", ""]
-    if any(one.zero for one in draft.bins.values()):
+    if any(bins.zero for bins in draft.bins.values()):
         lines.append("# 0, 0: an edge that stands twice is a bin of that number alone, here of who has nothing.")
     return [
         *lines,
@@ -265,7 +270,7 @@ def _missing(draft: Draft) -> list[str]:
         "[missing]                       # value (a value of its own) | drop | error",
         *(["# Of a secret: an empty cell is no fact; value: to have none at all is a value, with a bound."] if several else []),
     ]
-    doubtful = {one.column for one in missing_suspects(draft.looked.columns)}  # missing, once null says so
+    doubtful = {suspect.column for suspect in _suspects(draft)}  # missing, once null says so
     doubtful |= {name for name, columns in draft.secrets.items() if doubtful & {*columns}}
     gaps = [name for name in _used(draft) if draft.profile(name).missing or name in doubtful]
     lines += [f'{toml_text(name)} = "value"' for name in gaps]
@@ -295,8 +300,8 @@ def _requirement(draft: Draft) -> list[str]:
             "                                # and a single value only by the sum over all combinations that have it",
         ]
     lines += _taken(draft)
-    for name, one in draft.rules.items():
-        lines += _secret(name, one, draft, several=several)
+    for name, own in draft.rules.items():
+        lines += _secret(name, own, draft, several=several)
     return [*lines, ""]
 
 

@@ -51,6 +51,8 @@ class BetaLikeness(Requirement):
         return {"beta": self.beta}
 
     def _enhanced(self, share: Fraction) -> Fraction:
+        if not share:
+            return share
         gain = minus_log_below(share)
         if self.beta <= gain:
             return min(Fraction(1), (1 + self.beta) * share)

@@ -48,6 +48,9 @@ class Bounds:
     or several secrets stand in one list: the values of each secret in turn, then the sets, of which `members` has the places of
     their values. `secret_of_event[i]` is the number of the secret among `secrets`, which are named where there are several. How
     many values of a secret a person has is not said here: counts need not add up to people.
+
+    Where bounds follow from the shares in each band of people, `bands` has them, of the same events: who is of a band is held to
+    its own. The limits are then the largest of all bands in which somebody has the event.
     """
 
     events: tuple[str, ...]
@@ -57,6 +60,7 @@ class Bounds:
     secret_of_event: tuple[int, ...]
     members: tuple[tuple[int, ...], ...] = ()
     secrets: tuple[str, ...] = ("",)
+    bands: tuple[Bounds, ...] = ()
 
     @classmethod
     def of(
@@ -79,6 +83,20 @@ class Bounds:
         )
 
     @classmethod
+    def of_bands(cls, bands: Sequence[Bounds]) -> Bounds:
+        """Return the bounds of people of several bands, each held to its own; what nobody of a band has needs no bound there."""
+        events = range(len(bands[0].events))
+        own = tuple(replace(one, limits=tuple(one.limits[e] if one.counts[e] else Fraction(1) for e in events)) for one in bands)
+        limits = (max((one.limits[e] for one in own if one.counts[e]), default=Fraction(1)) for e in events)
+        return replace(
+            own[0],
+            counts=tuple(sum(one.counts[e] for one in own) for e in events),
+            limits=tuple(limits),
+            people=sum(one.people for one in own),
+            bands=own,
+        )
+
+    @classmethod
     def together(cls, secrets: Mapping[str, Bounds]) -> Bounds:
         """Return the bounds of several secrets, by their names, as one list.
 
@@ -98,18 +116,20 @@ class Bounds:
             tuple(k for _, k, _ in listed),
             tuple(tuple(begin + place for place in own) for one, begin in each for own in one.members),
             tuple(secrets),
+            tuple(
+                cls.together(dict(zip(secrets, band, strict=True)))
+                for band in zip(*(one.bands for one in secrets.values()), strict=True)
+            ),
         )
 
     @cached_property
     def each(self) -> tuple[Bounds, ...]:
         """The bounds of each secret alone, under its name."""
-        if len(self.secrets) == 1:
-            return (self,)
-        found, first = [], 0
+        each, first = [], 0
         for k, name in enumerate(self.secrets):
             mine = [place for place, secret in enumerate(self.secret_of_event) if secret == k]
             own = [members for place, members in enumerate(self.members, self.valued) if self.secret_of_event[place] == k]
-            found.append(
+            each.append(
                 replace(
                     self,
                     events=tuple(self.events[place] for place in mine),
@@ -118,10 +138,11 @@ class Bounds:
                     secret_of_event=(0,) * len(mine),
                     members=tuple(tuple(place - first for place in members) for members in own),
                     secrets=(name,),
+                    bands=tuple(band.each[k] for band in self.bands),
                 )
             )
-            first += found[-1].valued
-        return tuple(found)
+            first += each[-1].valued
+        return tuple(each)
 
     def with_counts(self, counts: Sequence[int]) -> Bounds:
         """Return the same bounds for other people, so many of whom have each value of the only secret."""
@@ -166,7 +187,12 @@ class Bounds:
     @property
     def protects(self) -> bool:
         """Whether anything is bounded at all: a bound of 1 promises nothing."""
-        return any(limit < 1 for limit in self.limits)
+        return any(limit < 1 for one in self.by_band for limit in one.limits)
+
+    @property
+    def by_band(self) -> tuple[Bounds, ...]:
+        """The bounds of each band where it has its own, else these."""
+        return self.bands or (self,)
 
     @cached_property
     def incidence(self) -> tuple[Integers, Integers]:
@@ -177,9 +203,11 @@ class Bounds:
     @cached_property
     def open_values(self) -> tuple[int, ...]:
         """The places of values that may be shown openly: their bound is 1, and no set that is bounded has them."""
-        sets = zip(self.members, self.limits[self.valued :], strict=True)
+        bounds = self.by_band
+        sets = [pair for one in bounds for pair in zip(self.members, one.limits[self.valued :], strict=True)]
         held = {place for members, limit in sets if limit < 1 for place in members}
-        return tuple(place for place in range(self.valued) if self.limits[place] == 1 and place not in held)
+        free = (place for place in range(self.valued) if all(one.limits[place] == 1 for one in bounds))
+        return tuple(place for place in free if place not in held)
 
     @cached_property
     def open_share(self) -> Fraction:
@@ -206,3 +234,23 @@ class Bounds:
         return np.array([[floor_times(limit, size) for size in sizes] for limit in limits], dtype=np.int64).reshape(
             len(limits), len(sizes)
         )
+
+
+def as_combinations(bounds: Bounds, labels: Sequence[str], counts: Sequence[int], parts: Sequence[Sequence[int]]) -> Bounds:
+    """Return the bounds of several secrets for one whose values are combinations: every value and set is a set of these.
+
+    `parts` are the codes of each combination in the columns, as the bounds number values. A combination is at most as
+    likely as each of its parts, so that it has the lowest of their bounds.
+    """
+    members: list[list[int]] = [[] for _ in bounds.values]
+    for place, codes in enumerate(zip(*parts, strict=True)):
+        for code in codes:
+            members[code].append(place)
+    events = [*((code,) for code in range(bounds.valued)), *bounds.members]
+    sets = tuple(
+        SetBound(label, tuple(sorted(place for code in codes for place in members[code])), limit)
+        for label, codes, limit in zip(bounds.labels, events, bounds.limits, strict=True)
+        if limit < 1
+    )
+    limits: tuple[Fraction, ...] = tuple(min(bounds.limits[code] for code in codes) for codes in zip(*parts, strict=True))
+    return Bounds.of(tuple(labels), tuple(counts), limits, sets)

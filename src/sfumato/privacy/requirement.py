@@ -119,7 +119,7 @@ class Requirement(ABC):
         A value that more people have than its bound allows cannot be protected by any grouping: in some group its share is at
         least its share in the table. `about` is what else the table knows of its values.
         """
-        present = {value: int(count) for value, count in counts.items() if count}
+        present = {value: int(count) for value, count in counts.items() if count or about.every}
         total = sum(present.values()) if about.people is None else about.people
         if not present:
             raise PolicyError("there are no people to protect: every count is zero")

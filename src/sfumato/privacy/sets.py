@@ -25,13 +25,15 @@ class About:
     """What a table knows of its sensitive values: the bins of its one column, ascending, and each column's part of a value.
 
     Where a person may have several values, or none, counts do not add up to people: then it also knows how many `people` there
-    are, and how many have one of some values, those of somebody with two of them `once`.
+    are, and how many have one of some values, those of somebody with two of them `once`. With `every` values that nobody has
+    are listed too: they are others' of the same table.
     """
 
     bins: tuple[str, ...] = ()
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     people: int | None = None
     once: Callable[[Sequence[str]], int] | None = None
+    every: bool = False
 
 
 NOTHING = About()

@@ -5,7 +5,7 @@ Before a kernel stands its twin in numpy, for a process that asks a question or 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -176,11 +176,11 @@ def weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
     for i in range(len(grid)):
         r = grid[i]
         s2 = spread2 / (1.0 + r)
-        found = 0.5 * np.log(s2 * (1.0 + r * total_gain))
+        likelihood = 0.5 * np.log(s2 * (1.0 + r * total_gain))
         for j in range(len(t)):
             v = s2 * (1.0 + r * mu[j])
-            found -= 0.5 * (np.log(v) + t[j] * t[j] / v)
-        logs[i] = found
+            likelihood -= 0.5 * (np.log(v) + t[j] * t[j] / v)
+        logs[i] = likelihood
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
 
@@ -203,9 +203,18 @@ def deviations(t: Any, weights: Any, grid: Any, mu: Any, f: Any, pf: Any, root: 
     return (times(f, a) + times(pf, b)) / root
 
 
-def _functional(
-    t: Any, x: Any, spread2: float, weights: Any, grid: Any, mu: Any, ft: Any, pft: Any, prior: Any
-) -> tuple[float, float]:
+class StrengthAxes(NamedTuple):
+    """The association strengths that are averaged over, and the axes in which deviations are independent for each of them."""
+
+    grid: Any
+    mu: Any
+    ft: Any
+    pft: Any
+    prior: Any
+
+
+def _functional(t: Any, x: Any, spread2: float, weights: Any, axes: StrengthAxes) -> tuple[float, float]:
+    grid, mu, ft, pft, prior = axes
     both = ft @ x + grid[:, None] * (pft @ x)
     scale = 1.0 + grid[:, None] * mu
     means, taken = (both * t / scale).sum(axis=1), (both * both / scale).sum(axis=1)
@@ -215,10 +224,9 @@ def _functional(
 
 
 @njit(cache=True, nogil=True, plain=_functional)
-def functional(
-    t: Any, x: Any, spread2: float, weights: Any, grid: Any, mu: Any, ft: Any, pft: Any, prior: Any
-) -> tuple[float, float]:
+def functional(t: Any, x: Any, spread2: float, weights: Any, axes: StrengthAxes) -> tuple[float, float]:
     """Return posterior mean and variance of Σ x·(deviation of y), averaged over the association strengths."""
+    grid, mu, ft, pft, prior = axes
     a = times(ft, x)
     b = times(pft, x)
     square = 0.0

@@ -13,7 +13,8 @@ from sfumato import notebook
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
-Estimator = Literal["paper", "likelihood"]
+Estimator = Literal["paper", "likelihood"] | str
+"""`paper`, `likelihood`, or the name of one that is installed (`sfumato.query.models.installed`)."""
 
 SHOWN = 20
 """Cells of a grouped answer that its text shows."""
@@ -163,8 +164,8 @@ class GroupedAnswer(Framed):
 
     def _rows(self, none: str = "no interval") -> list[tuple[str, ...]]:
         rows = []
-        for key, one in self.cells[:SHOWN]:
-            figures = one.written(one.value, ","), one.error_text, interval_text(one, none)
+        for key, estimate in self.cells[:SHOWN]:
+            figures = estimate.written(estimate.value, ","), estimate.error_text, interval_text(estimate, none)
             rows.append((*cell_texts(self.columns, key), *figures))
         return rows
 
@@ -172,7 +173,7 @@ class GroupedAnswer(Framed):
         """Return a chart of the cells, each a point with its interval (needs the extra `report`)."""
         from sfumato.query.plots import plot_answer
 
-        return plot_answer([(", ".join(cell_texts(self.columns, key)), one) for key, one in self.cells], self.columns)
+        return plot_answer([(", ".join(cell_texts(self.columns, key)), estimate) for key, estimate in self.cells], self.columns)
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the grouped columns, then the figure under its name (count), std_error, low, high."""
@@ -183,7 +184,7 @@ class GroupedAnswer(Framed):
         figures = [estimate.columns() for _, estimate in self.cells]
         listed = figures[0] if figures else self.total.columns()
         for name, free in zip(listed, free_names(self.columns, listed), strict=True):
-            data[free] = pa.array([one[name] for one in figures], pa.float64())
+            data[free] = pa.array([figure[name] for figure in figures], pa.float64())
         return pa.table(data)
 
 
@@ -216,13 +217,13 @@ class SeveralAnswers(Framed):
         """Return a table: the grouped columns, then for each figure its name, name_std_error, name_low and name_high."""
         data: dict[str, pa.Array] = {}
         for name, answer in self:
-            found = answer.to_arrow()
+            frame = answer.to_arrow()
             keys = () if isinstance(answer, Estimate) else answer.columns
-            data |= {key: found.column(place) for place, key in enumerate(keys)}
+            data |= {key: frame.column(place) for place, key in enumerate(keys)}
             # Alone an answer may have put underscores behind its figures; behind the name of this one they need none.
-            figures = (figure.rstrip("_") for figure in found.column_names[len(keys) + 1 :])
+            figures = (figure.rstrip("_") for figure in frame.column_names[len(keys) + 1 :])
             own = free_names(tuple(data), [name, *(f"{name}_{figure}" for figure in figures)])
-            data |= {free: found.column(place) for place, free in enumerate(own, len(keys))}
+            data |= {free: frame.column(place) for place, free in enumerate(own, len(keys))}
         return pa.table(data)
 
 

@@ -12,6 +12,7 @@ from sfumato.query.engine import CountEngine, CountEstimate, Question
 from sfumato.query.group_by import find_columns, narrow, reconcile
 from sfumato.query.language.compile import Compiled, compile_condition
 from sfumato.query.language.predicate import Query
+from sfumato.query.models.installed import vouched
 from sfumato.table.frames import Native
 
 
@@ -61,6 +62,7 @@ class _Outcome:
         bottom, top = min(low[0], value), max(high[1], value)
         if middle.limits and not middle.certain:
             confidence, remarks = 1.0, [middle.no_interval, *remarks]
+        remarks += [] if middle.certain else filter(None, [vouched(estimator)])
         return Estimate(value, error, bottom, top, confidence, estimator, "; ".join(remarks), middle.raw)
 
 

@@ -56,15 +56,15 @@ class Band:
     @property
     def closed(self) -> Flags:
         """Which values have both ends."""
-        found: Flags = np.isfinite(self.scale.low) & np.isfinite(self.scale.high)
-        return found
+        finite: Flags = np.isfinite(self.scale.low) & np.isfinite(self.scale.high)
+        return finite
 
     @property
     def middle(self) -> Floats:
         """What stands for each value's numbers."""
         low, high = self.scale.low, self.scale.high
-        found: Floats = np.where(np.isinf(high), low + self.half, np.where(np.isinf(low), high - self.half, self.scale.middle))
-        return found
+        middles: Floats = np.where(np.isinf(high), low + self.half, np.where(np.isinf(low), high - self.half, self.scale.middle))
+        return middles
 
     def columns(self, shown: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
         """Return middle, low and high of a column as it is published."""
@@ -72,8 +72,8 @@ class Band:
         place = pc.index_in(shown, value_set=known)
         kind = pa.int64() if self.whole else pa.float64()
         values = len(self.words.values)
-        edges = ([None if not np.isfinite(one) else one for one in ends[:values]] for ends in (self.scale.low, self.scale.high))
-        low, high = (pa.array(one, pa.float64()).cast(kind).take(place) for one in edges)
+        edges = ([None if not np.isfinite(end) else end for end in ends[:values]] for ends in (self.scale.low, self.scale.high))
+        low, high = (pa.array(edge, pa.float64()).cast(kind).take(place) for edge in edges)
         return pa.array(self.middle[:values], pa.float64()).take(place), low, high
 
     @property
@@ -81,28 +81,30 @@ class Band:
         """What stands for bands without an end, in words; "" where all have both."""
         values = len(self.words.values)
         low, high, middle = self.scale.low[:values], self.scale.high[:values], self.middle[:values]
-        lines = [f"{edge:g} and more as {one:g}" for edge, one, end in zip(low, middle, high, strict=True) if np.isinf(end)]
-        lines += [f"{edge:g} and less as {one:g}" for edge, one, end in zip(high, middle, low, strict=True) if np.isinf(end)]
+        lines = [f"{edge:g} and more as {number:g}" for edge, number, end in zip(low, middle, high, strict=True) if np.isinf(end)]
+        lines += [
+            f"{edge:g} and less as {number:g}" for edge, number, end in zip(high, middle, low, strict=True) if np.isinf(end)
+        ]
         return f"{self.words.name}: {' and '.join(lines)}" if lines else ""
 
 
 def with_middles(columns: dict[str, pa.Array], vocabulary: Vocabulary, taken: tuple[str, ...]) -> dict[str, pa.Array]:
     """Return the columns with the middles and edges of banded numbers, under names that are not `taken`."""
-    found: dict[str, pa.Array] = {}
+    shown_columns: dict[str, pa.Array] = {}
     for name, shown in columns.items():
         band = Band.of(vocabulary, name)
         if band is None:
-            found[name] = shown
+            shown_columns[name] = shown
             continue
         middle, low, high = band.columns(shown)
         more = {"low": low, "high": high}
         if band.words.is_text:
-            found[name], more = shown, {"middle": middle, **more}
+            shown_columns[name], more = shown, {"middle": middle, **more}
         else:
-            found[name] = middle
-        names = free_names((*taken, *found), (f"{name}_{one}" for one in more))
-        found |= dict(zip(names, more.values(), strict=True))
-    return found
+            shown_columns[name] = middle
+        names = free_names((*taken, *shown_columns), (f"{name}_{figure}" for figure in more))
+        shown_columns |= dict(zip(names, more.values(), strict=True))
+    return shown_columns
 
 
 def open_bands(vocabulary: Vocabulary) -> list[str]:

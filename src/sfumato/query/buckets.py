@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Floats
+from sfumato.errors import QueryError
 from sfumato.query.answer import Estimator
 from sfumato.query.engine import Cell, CountEstimate, GroupColumns, add_up, fits, fitted
 from sfumato.query.group_by import occurring_cells
@@ -42,8 +43,9 @@ from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.average import Average
 from sfumato.query.models.inside import Inside
+from sfumato.query.models.installed import fitted_by
 from sfumato.query.models.likelihood import MAX_VALUES, Association
-from sfumato.query.models.protocol import Adding, Moments
+from sfumato.query.models.protocol import Adding, Estimating, Moments
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS, ModelError, Trend
 from sfumato.query.rows import Asked, BucketIndex, RowIndex, Uniform
@@ -51,16 +53,16 @@ from sfumato.query.sums import AskedSum, Term, limits_of
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
-BIASED = "no interval: this estimator leans toward independence by more than its standard error"
+BIASED = "no interval: this estimator is biased toward independence by more than its standard error"
 UNKNOWN = (-math.inf, math.inf)
 CERTAIN = f"what is certain, no interval: fewer than {FEWEST_BOXES} groups tell too little about their inside"
 
 _MOST_SHARES = 50_000_000  # shares of groups that a test of association looks at
 
 
-def as_uniform(found: Uniform) -> CountEstimate:
+def as_uniform(uniform: Uniform) -> CountEstimate:
     """Return the papers' estimate as a guess."""
-    return CountEstimate(float(found.value), math.sqrt(found.variance), float(found.least), float(found.most), BIASED)
+    return CountEstimate(float(uniform.value), math.sqrt(uniform.variance), float(uniform.least), float(uniform.most), BIASED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ class RowQuestion:
     @classmethod
     def of(cls, engine: Any, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return a question to an engine of buckets made ready."""
-        guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
+        guess, add = (partial(ask, estimator=estimator) for ask in (engine.guess, engine.add))
         return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
 
     def cells(self, columns: GroupColumns, pieces: Pieces) -> list[Cell]:
@@ -169,7 +171,7 @@ class BucketsEngine:
         if asked.variance == 0.0:
             return Moments(asked.value, 0.0)
         if estimator != "paper":
-            return self.model.add(asked)
+            return self._adding(estimator).add(asked)
         least, most = self.sum_limits(asked) if self.few and not value_only else UNKNOWN
         return Moments(asked.value, asked.variance, BIASED, least=least, most=most)
 
@@ -186,22 +188,33 @@ class BucketsEngine:
         """Return the estimated number of people in disjoint pieces of a question."""
         if estimator == "paper":
             return self.as_papers(pieces)
-        return add_up([self._guess(self.asked(piece)) for piece in pieces], self.index.people)
+        return add_up([self._guess(self.asked(piece), estimator) for piece in pieces], self.index.people)
 
-    def _guess(self, asked: Asked) -> CountEstimate:
+    def _guess(self, asked: Asked, estimator: Estimator) -> CountEstimate:
         """Return what the model says, or what the tables alone leave no doubt of."""
         known = asked.uniform
-        found = Moments(known.value, known.variance) if known.certain else self.model.estimate(asked)
-        error = math.sqrt(found.variance)
-        return CountEstimate(float(found.value), error, float(known.least), float(known.most), found.note, loose=found.loose)
+        moments = Moments(known.value, known.variance) if known.certain else self._asks(estimator).estimate(asked)
+        least, most, error = float(known.least), float(known.most), math.sqrt(moments.variance)
+        return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose)
+
+    def _asks(self, estimator: Estimator) -> Estimating[Asked]:
+        """Return the model that an estimator asks."""
+        return self.model if estimator == "likelihood" else fitted_by(estimator, self)
+
+    def _adding(self, estimator: Estimator) -> Adding[Asked, AskedSum]:
+        """Return the same for sums over people, which an installed estimator may not answer."""
+        model: Any = self._asks(estimator)
+        if not hasattr(model, "add"):
+            raise QueryError(f"the estimator {estimator!r} answers counts only", hint="use estimator='paper' or 'likelihood'")
+        return model  # type: ignore[no-any-return]
 
     def as_papers(self, pieces: Pieces) -> CountEstimate:
         """Return the papers' estimate, of too few groups with what is certain in place of an interval."""
         return self.limited(self._placed(pieces))
 
-    def limited(self, found: CountEstimate) -> CountEstimate:
+    def limited(self, estimate: CountEstimate) -> CountEstimate:
         """Return a guess with what is certain, where groups are too few."""
-        return replace(found, no_interval=CERTAIN, limits=True) if self.few else found
+        return replace(estimate, no_interval=CERTAIN, limits=True) if self.few else estimate
 
     def _placed(self, pieces: Pieces) -> CountEstimate:
         """Return the papers' estimate, with the exact variance of a random placement.

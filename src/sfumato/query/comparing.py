@@ -37,9 +37,13 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         named = [("a", self.a), ("b", self.b), ("a − b", self.difference), ("a ÷ b", self.ratio)]
-        rows = [(name, one.written(one.value, ","), interval_text(one)) for name, one in named if one is not None]
+        rows = [
+            (name, estimate.written(estimate.value, ","), interval_text(estimate))
+            for name, estimate in named
+            if estimate is not None
+        ]
         headings = ("", self.a.measure, f"{100 * self.a.confidence:g} % interval")
-        notes = dict.fromkeys(one.note for _, one in named if one is not None and one.note)
+        notes = dict.fromkeys(estimate.note for _, estimate in named if estimate is not None and estimate.note)
         return notebook.card("comparison", notebook.table(headings, rows, right=(1, 2)), notebook.paragraphs(notes))
 
 
@@ -59,32 +63,32 @@ def compare(
     cannot be compared.
     """
     require_confidence(confidence)
-    first, second = (one if isinstance(one, Query) else parse_sql(one) for one in (a, b))
+    first, second = (side if isinstance(side, Query) else parse_sql(side) for side in (a, b))
     if of is not None:
         first = _of(first, parse_sql(of))
         second = _of(second, parse_sql(of))
     elif second.select == (COUNT,):
         second = replace(second, select=first.select)
-    asked = [_checked(one) for one in (first, second)]
+    asked = [_checked(side) for side in (first, second)]
     engine, asked, why = _engine(release, asked)
     chosen = choose_estimator(engine, estimator, release.form)
-    conditions = [one.condition for one in asked] + [
-        figure.condition for one in asked for figure in one.select if figure.condition is not None
+    conditions = [side.condition for side in asked] + [
+        figure.condition for side in asked for figure in side.select if figure.condition is not None
     ]
     if asked[0].terms != asked[1].terms:
         raise QueryError("the two questions have different terms", hint="ask both in original or both in published terms")
     question = engine.ask(Query(Or(tuple(conditions)), terms=asked[0].terms), chosen)
     name = asked[0].select[0].name
     with one_thread():
-        found: list[Figure] = []
-        for label, one in zip("ab", asked, strict=True):
-            figure = Asking.of(question, engine.vocabulary, one.select[0], one.condition).figure()
+        figures: list[Figure] = []
+        for label, side in zip("ab", asked, strict=True):
+            figure = Asking.of(question, engine.vocabulary, side.select[0], side.condition).figure()
             if figure is None:
                 raise QueryError(f"{label}: nobody meets the condition, so there is no such figure", hint="ask COUNT(*) of it")
-            found.append(figure)
+            figures.append(figure)
         teller = Teller(question, chosen, confidence, release.native, name)
-        mine, other = (teller.estimate(figure) for figure in found)
-        made = Comparison(mine, other, replace(teller.estimate(_gap(*found)), measure="difference"), _ratio(teller, *found))
+        mine, other = (teller.estimate(figure) for figure in figures)
+        made = Comparison(mine, other, replace(teller.estimate(_gap(*figures)), measure="difference"), _ratio(teller, *figures))
     if not why:
         return made
     ratio = None if made.ratio is None else plain(made.ratio, why)
@@ -94,10 +98,10 @@ def compare(
 def _engine(release: Any, asked: list[Query]) -> tuple[CountEngine, list[Query], str]:
     """Return the engine for both questions, the questions as it takes them, and why there is no interval, if so."""
     if release.manifest.bundled:
-        one = as_one_event(release, asked, having(release))
-        return one.engine, list(one.asked), one.no_interval
-    named = tuple(figure for one in asked for figure in one.select)
-    return engine_for(release, Query(Or(tuple(one.condition for one in asked)), select=named)), asked, ""
+        event = as_one_event(release, asked, having(release))
+        return event.engine, list(event.asked), event.no_interval
+    named = tuple(figure for side in asked for figure in side.select)
+    return engine_for(release, Query(Or(tuple(side.condition for side in asked)), select=named)), asked, ""
 
 
 def _of(asked: Query, figure: Query) -> Query:

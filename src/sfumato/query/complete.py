@@ -76,11 +76,11 @@ class _Attribute:
 
     def chances(self) -> dict[str, pa.Array]:
         """Return one column of probabilities a sensitive value."""
-        found = np.empty((self.rows, len(self.release.domain)), np.float32, order="F")
+        in_order = np.empty((self.rows, len(self.release.domain)), np.float32, order="F")
         chances = person_chances(self.model) if isinstance(self.model, Inside) else self.model.person_chances()
         chances /= chances.sum(axis=1, keepdims=True)  # raking leaves them a little off one
-        found[self.order] = chances
-        return {name: pa.array(found[:, v]) for v, name in enumerate(probability_names(self.release))}
+        in_order[self.order] = chances
+        return {name: pa.array(in_order[:, v]) for v, name in enumerate(probability_names(self.release))}
 
     def draw(self, random: Randomness) -> Small:
         """Return a value for every published row: one proper draw."""
@@ -125,13 +125,13 @@ class Completion:
     @property
     def names(self) -> tuple[str, ...]:
         """The sensitive columns."""
-        return tuple(name for one in self._each for name in one.release.domain.names)
+        return tuple(name for secret in self._each for name in secret.release.domain.names)
 
     @cached_property
     def vocabularies(self) -> tuple[Vocabulary, ...]:
         """The words of each secret's release."""
-        releases = [one.release for one in self._each]
-        return tuple(Vocabulary.of(one.quasi, one.domain, declared_in(one.manifest.schema)) for one in releases)
+        releases = [secret.release for secret in self._each]
+        return tuple(Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema)) for release in releases)
 
     def quasi(self) -> dict[str, pa.Array]:
         """Return the quasi columns, decoded; bands of numbers as their middles, with their edges."""
@@ -144,24 +144,26 @@ class Completion:
 
     def probabilities(self) -> pa.Table:
         """Return the quasi columns and one column a sensitive value, a row for every published one."""
-        return pa.table({**self.quasi(), **{name: found for one in self._each for name, found in one.chances().items()}})
+        return pa.table(
+            {**self.quasi(), **{name: chances for secret in self._each for name, chances in secret.chances().items()}}
+        )
 
     def values(self, random: Randomness) -> dict[str, pa.Array]:
         """Return the sensitive columns with a value drawn for every row, or a list of values: secrets each by its own coins."""
         if self.bundles:
             return {name: drawn.lists() for name, drawn in zip(self.names, self._bundles(random), strict=True)}
         alone = len(self.secrets) == 1
-        found, taken = dict[str, pa.Array](), tuple(self.quasi())
-        for k, (one, words) in enumerate(zip(self.secrets, self.vocabularies, strict=True)):
-            drawn = sensitive_columns(one.release.domain, one.draw(random if alone else random.spawn(k)))
-            found |= with_middles(drawn, words, (*taken, *self.names, *found))
-        return found
+        columns, taken = dict[str, pa.Array](), tuple(self.quasi())
+        for k, (secret, words) in enumerate(zip(self.secrets, self.vocabularies, strict=True)):
+            drawn = sensitive_columns(secret.release.domain, secret.draw(random if alone else random.spawn(k)))
+            columns |= with_middles(drawn, words, (*taken, *self.names, *columns))
+        return columns
 
     def _bundles(self, random: Randomness) -> list[Drawn]:
         """Return what everybody has of each secret, drawn by its own coins."""
         alone = len(self.bundles) == 1
         with one_thread():
-            return [one.draw(random if alone else random.spawn(k)) for k, one in enumerate(self.bundles)]
+            return [secret.draw(random if alone else random.spawn(k)) for k, secret in enumerate(self.bundles)]
 
     def table(self, random: Randomness, shape: Shape | None = None) -> pa.Table:
         """Return one completed table: quasi and sensitive columns; a row a person, or `long` a row for each value of hers."""
@@ -177,7 +179,7 @@ class Completion:
         drawn, quasi = self._bundles(random), self.quasi()
         if shape == "long":
             return long(quasi, free_names((*quasi, *self.names), ("person",))[0], drawn)
-        return pa.table({**quasi, **{name: column for one in drawn for name, column in wide(one).items()}})
+        return pa.table({**quasi, **{name: column for bundle in drawn for name, column in wide(bundle).items()}})
 
     def tell(self) -> None:
         """Warn that a completed table does not show how several secrets go together, and what stands for bands without an end."""
@@ -250,8 +252,8 @@ def _recorded(release: Release) -> RecordModel:
     if why:
         raise QueryError(f"this release cannot be completed: {why}", hint="counts are answered from every release")
     with one_thread():
-        found: RecordModel = engine.records
-        return found
+        model: RecordModel = engine.records
+        return model
 
 
 def _require_form(release: Release, known: bool) -> None:

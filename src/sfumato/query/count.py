@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
 
-from sfumato.errors import QueryError
+from sfumato.errors import QueryError, did_you_mean
 from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
 from sfumato.query.buckets import BucketsEngine
@@ -23,6 +23,7 @@ from sfumato.query.language.sql import parse_sql
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.measuring import measure
 from sfumato.query.model_cache import ModelCache
+from sfumato.query.models.installed import INSTALLED, OWN
 from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
@@ -66,8 +67,8 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
 def count_held(release: Any, asked: Query, estimator: Estimator | None, confidence: float) -> Answer:
     """Return the same where people may have several values of a secret: a condition on one is that somebody has a value of it."""
 
-    def ask(engine: CountEngine, one: Query) -> Answer:
-        return _answered(engine, release, one, estimator, confidence)
+    def ask(engine: CountEngine, query: Query) -> Answer:
+        return _answered(engine, release, query, estimator, confidence)
 
     return answer_held(release, asked, ask, having(release))
 
@@ -122,7 +123,7 @@ def words_of(release: Release) -> Vocabulary:
         return engine_of(release).vocabulary
     quasi = having(release).engine(())[0].vocabulary.quasi
     parts = [Vocabulary.of((), part.domain, declared_in(part.manifest.schema)) for part in cast("Any", release).each]
-    every = tuple(one.parts[0] for one in parts), tuple(one.part_codes[0] for one in parts)
+    every = tuple(words.parts[0] for words in parts), tuple(words.part_codes[0] for words in parts)
     return Vocabulary(quasi, *every, declared_in(release.manifest.schema))
 
 
@@ -154,11 +155,16 @@ def remember(release: Release, cache: ModelCache | None) -> None:
 
 
 def choose_estimator(engine: CountEngine, estimator: Estimator | None, form: str) -> Estimator:
-    """Return the estimator to use: the one asked for if it can be, else the default for this release."""
+    """Return the estimator to use: the one asked for if it can be, else the default for this release, one of sfumato's own."""
     if estimator is None:
         return "paper" if engine.no_likelihood else "likelihood"
-    if estimator not in ("paper", "likelihood"):
-        raise QueryError(f"estimator: expected 'paper' or 'likelihood' for {form}, got {estimator!r}")
+    if estimator not in (*OWN, *INSTALLED):
+        known = did_you_mean(str(estimator), (*OWN, *INSTALLED))
+        raise QueryError(f"estimator: expected 'paper' or 'likelihood' for {form}, got {estimator!r}", hint=known)
+    if estimator not in OWN and not isinstance(engine, BucketsEngine):
+        raise QueryError(
+            f"the estimator {estimator!r} answers questions about one secret in the form 'buckets'", hint="use estimator='paper'"
+        )
     if estimator == "likelihood" and engine.no_likelihood:
         raise QueryError(engine.no_likelihood, hint="use estimator='paper'")
     return estimator

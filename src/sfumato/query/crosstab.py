@@ -71,7 +71,7 @@ class Crosstab(Framed):
         """Return headings and rows of its text, and what is left out."""
         headings = (f"{self.names[0]} ╲ {self.names[1]}", *self.columns[:SHOWN])
         rows = [
-            (row, *(_cell(one, lift) for one, lift in zip(self.counts[i], self.lift[i], strict=True)))[: SHOWN + 1]
+            (row, *(_cell(estimate, lift) for estimate, lift in zip(self.counts[i], self.lift[i], strict=True)))[: SHOWN + 1]
             for i, row in enumerate(self.rows[:SHOWN])
         ]
         more = max(0, len(self.rows) - SHOWN), max(0, len(self.columns) - SHOWN)
@@ -93,16 +93,16 @@ class Crosstab(Framed):
 
     def to_arrow(self) -> pa.Table:
         """Return a table of one row a cell: both columns, count, std_error, low, high, expected, lift, lift_low, lift_high."""
-        found: dict[str, list[Any]] = {name: [] for name in (*self.names, *free_names(self.names, _FIGURES))}
+        columns: dict[str, list[Any]] = {name: [] for name in (*self.names, *free_names(self.names, _FIGURES))}
         for i, row in enumerate(self.rows):
             for j, column in enumerate(self.columns):
-                one, lift = self.counts[i][j], self.lift[i][j]
+                estimate, lift = self.counts[i][j], self.lift[i][j]
                 ends = (None, None, None) if lift is None else (lift.value, lift.low, lift.high)
-                values = (row, column, one.value, one.error, one.low, one.high, self.expected[i][j], *ends)
-                for name, value in zip(found, values, strict=True):
-                    found[name].append(value)
+                values = (row, column, estimate.value, estimate.error, estimate.low, estimate.high, self.expected[i][j], *ends)
+                for name, value in zip(columns, values, strict=True):
+                    columns[name].append(value)
         kinds = [pa.string()] * 2 + [pa.float64()] * len(_FIGURES)
-        return pa.table({name: pa.array(values, kind) for (name, values), kind in zip(found.items(), kinds, strict=True)})
+        return pa.table({name: pa.array(values, kind) for (name, values), kind in zip(columns.items(), kinds, strict=True)})
 
     def plot(self) -> Any:
         """Return a heat map of lift (needs the extra `report`)."""
@@ -114,11 +114,11 @@ class Crosstab(Framed):
 _FIGURES = ("count", "std_error", "low", "high", "expected", "lift", "lift_low", "lift_high")
 
 
-def _cell(one: Estimate, lift: Estimate | None) -> str:
+def _cell(estimate: Estimate, lift: Estimate | None) -> str:
     if lift is None:
         return "–"
     clear = lift.low is not None and lift.high is not None and not lift.low <= 1.0 <= lift.high
-    return f"{one.value:,.0f} ×{lift.value:.2f}{'*' if clear else ' '}"
+    return f"{estimate.value:,.0f} ×{lift.value:.2f}{'*' if clear else ' '}"
 
 
 def crosstab(
@@ -137,25 +137,27 @@ def crosstab(
 
     def ask(*names: str) -> GroupedAnswer:
         question = Query(asked.condition, names, asked.terms)
-        found = count(release, question, estimator=estimator, confidence=confidence)
-        assert isinstance(found, GroupedAnswer)
-        return found
+        answer = count(release, question, estimator=estimator, confidence=confidence)
+        assert isinstance(answer, GroupedAnswer)
+        return answer
 
     overlapping = [name for name in (a, b) if release.manifest.bundled and name in release.secrets]
     both, sides = ask(a, b), [ask(a), ask(b)]
-    margins = [{key[name]: one for key, one in side if one.value > 0} for name, side in zip((a, b), sides, strict=True)]
-    cells = {(key[a], key[b]): one for key, one in both}
+    margins = [
+        {key[name]: estimate for key, estimate in side if estimate.value > 0} for name, side in zip((a, b), sides, strict=True)
+    ]
+    cells = {(key[a], key[b]): estimate for key, estimate in both}
     people = both.total.value
     nobody = Estimate(0.0, 0.0, 0.0, 0.0, confidence, both.total.estimator)
     counts, expected, lifts = [], [], []
     # A person is in the row of each of her values: over these, cells add up to more than the people of the other column's value.
     axes = [axis for axis, name in ((1, b), (0, a)) if name not in overlapping]
     fitted = _fitted([[cells.get((row, column), nobody) for column in margins[1]] for row in margins[0]], margins, axes)
-    for of_row, found in zip(margins[0].values(), fitted, strict=True):
-        own = list(zip(found, margins[1].values(), strict=True))
-        counts.append(tuple(one for one, _ in own))
+    for of_row, of_cells in zip(margins[0].values(), fitted, strict=True):
+        own = list(zip(of_cells, margins[1].values(), strict=True))
+        counts.append(tuple(estimate for estimate, _ in own))
         expected.append(tuple(of_row.value * of_column.value / people for _, of_column in own))
-        lifts.append(tuple(_lift(one, of_row, of_column, people) for one, of_column in own))
+        lifts.append(tuple(_lift(estimate, of_row, of_column, people) for estimate, of_column in own))
     texts = [tuple(MISSING if value is None else as_text(value) for value in margin) for margin in margins]
     if overlapping:
         test = _test_of_each(release, asked, *(name for name in (a, b) if name not in overlapping), secret=overlapping[0])
@@ -166,47 +168,50 @@ def crosstab(
 
 def _fitted(cells: list[list[Estimate]], margins: list[dict[Any, Estimate]], axes: list[int]) -> list[list[Estimate]]:
     """Return the counts scaled until sums along these axes are their margins, which the release tells better."""
-    values = np.array([[one.value for one in row] for row in cells])
-    goals = [np.array([one.value for one in margin.values()]) for margin in margins]
+    values = np.array([[estimate.value for estimate in row] for row in cells])
+    goals = [np.array([estimate.value for estimate in margin.values()]) for margin in margins]
     for _ in range(_ROUNDS if values.size else 0):
         for axis in axes:
             goal = goals[1 - axis]
             total = values.sum(axis=axis)
             part = np.divide(goal, total, out=np.ones_like(goal), where=total > 0)
             values = values * (part[:, None] if axis == 1 else part)
-    return [[_moved(one, float(value)) for one, value in zip(*pair, strict=True)] for pair in zip(cells, values, strict=True)]
+    return [
+        [_moved(estimate, float(value)) for estimate, value in zip(*pair, strict=True)]
+        for pair in zip(cells, values, strict=True)
+    ]
 
 
-def _moved(one: Estimate, value: float) -> Estimate:
-    if one.low is None or one.high is None:
-        return replace(one, value=value)
-    return replace(one, value=value, low=min(one.low, value), high=max(one.high, value))
+def _moved(estimate: Estimate, value: float) -> Estimate:
+    if estimate.low is None or estimate.high is None:
+        return replace(estimate, value=value)
+    return replace(estimate, value=value, low=min(estimate.low, value), high=max(estimate.high, value))
 
 
-def _lift(one: Estimate, row: Estimate, column: Estimate, people: float) -> Estimate | None:
+def _lift(estimate: Estimate, row: Estimate, column: Estimate, people: float) -> Estimate | None:
     """Return count ÷ expected; what is unknown of the margins is added to its error."""
     expected = row.value * column.value / people
     if expected <= 0:
         return None
-    value = one.value / expected
+    value = estimate.value / expected
     margin = math.hypot(row.std_error / row.value, column.std_error / column.value)
-    error = math.hypot(one.std_error / expected, value * margin)
-    low, high = (None if end is None else end / expected for end in (one.low, one.high))
+    error = math.hypot(estimate.std_error / expected, value * margin)
+    low, high = (None if end is None else end / expected for end in (estimate.low, estimate.high))
     if low is not None and high is not None and margin:
-        wider = error / (one.std_error / expected) if one.std_error else 1.0
+        wider = error / (estimate.std_error / expected) if estimate.std_error else 1.0
         low, high = max(0.0, value - (value - low) * wider), value + (high - value) * wider
-    return replace(one, value=value, std_error=error, low=low, high=high, raw=None, measure="lift")
+    return replace(estimate, value=value, std_error=error, low=low, high=high, raw=None, measure="lift")
 
 
 def _test(
     release: Release, both: GroupedAnswer, asked: Query, expected: Any, counts: list[tuple[Estimate, ...]]
 ) -> AssociationTest:
     """Return the test of association; see above."""
-    found = np.array([[one.value for one in row] for row in counts])
-    if all(one.std_error == 0.0 for _, one in both):
-        return judge_cells(found)
+    values = np.array([[estimate.value for estimate in row] for row in counts])
+    if all(estimate.std_error == 0.0 for _, estimate in both):
+        return judge_cells(values)
     shown = between_groups(release, *asked.group_by) if asked.condition == Query().condition else None
-    return _by_cells(found, expected, counts) if shown is None else shown
+    return _by_cells(values, expected, counts) if shown is None else shown
 
 
 def _test_of_each(release: Any, asked: Query, name: str, *, secret: str) -> AssociationTest:
@@ -216,20 +221,20 @@ def _test_of_each(release: Any, asked: Query, name: str, *, secret: str) -> Asso
     """
     if asked.condition != Query().condition:
         return AssociationTest(0.0, 0.0, None, "values overlap, and a condition cuts through what groups show")
-    known, place, found = having(release), release.secrets.index(secret), []
+    known, place, tests = having(release), release.secrets.index(secret), []
     for value in range(known.secrets[place].values):
         engine, _ = known.engine(((known.value(place, value), True),))
         words = engine.vocabulary
         shown = engine.shown_together(words.find(name), words.find(secret)) if isinstance(engine, ShowsGroups) else None
         if isinstance(shown, Grouped):
-            found.append(judge_groups(shown))
-    tested = [one for one in found if one.p is not None]
+            tests.append(judge_groups(shown))
+    tested = [test for test in tests if test.p is not None]
     if not tested:
-        return found[0] if found else AssociationTest(0.0, 0.0, None, "groups do not show both columns, or are no boxes")
-    clearest = min(tested, key=lambda one: (one.p, -one.statistic / max(one.mean, 1e-12)))
+        return tests[0] if tests else AssociationTest(0.0, 0.0, None, "groups do not show both columns, or are no boxes")
+    clearest = min(tested, key=lambda test: (test.p, -test.statistic / max(test.mean, 1e-12)))
     assert clearest.p is not None
     note = f"the clearest of {len(tested)} values"
-    return replace(clearest, p=min(1.0, len(tested) * clearest.p), note=note, told=min(one.told for one in tested))
+    return replace(clearest, p=min(1.0, len(tested) * clearest.p), note=note, retained=min(test.retained for test in tested))
 
 
 def between_groups(release: Release, a: str, b: str) -> AssociationTest | None:
@@ -243,17 +248,17 @@ def between_groups(release: Release, a: str, b: str) -> AssociationTest | None:
     return judge_groups(shown) if isinstance(shown, Grouped) else judge_cells(shown)
 
 
-def _by_cells(found: Any, expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
+def _by_cells(values: Any, expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
     """Return the test from the errors of single cells."""
     from scipy.special import chdtrc
 
     if expected.size == 0 or min(expected.shape) < 2:
         return AssociationTest(0.0, 0.0, None, "one of the columns has one value only")
-    error = np.array([[one.std_error for one in row] for row in counts])
-    telling = np.array([[one.low is not None for one in row] for row in counts])
-    statistic = float(((found - expected) ** 2 / expected).sum())
+    error = np.array([[estimate.std_error for estimate in row] for row in counts])
+    telling = np.array([[estimate.low is not None for estimate in row] for row in counts])
+    statistic = float(((values - expected) ** 2 / expected).sum())
     mean = float((expected.shape[0] - 1) * (expected.shape[1] - 1) + (error**2 / expected).sum())
     if telling.mean() < _TELLING:
-        notes = dict.fromkeys(one.note for row in counts for one in row if one.low is None)
+        notes = dict.fromkeys(estimate.note for row in counts for estimate in row if estimate.low is None)
         return AssociationTest(statistic, mean, None, next(iter(notes), ""))
-    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)), LOOSE, told=0.0)
+    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)), LOOSE, retained=0.0)

@@ -158,7 +158,7 @@ def _store(database: Any, name: str, table: pa.Table, *, more: bool = False) -> 
 
 def _free(name: str, taken: list[str]) -> str:
     """Return a name that no column has, in any spelling: SQL does not tell upper from lower case."""
-    lower = {one.lower() for one in taken}
+    lower = {used.lower() for used in taken}
     while name.lower() in lower:
         name += "_"
     return name

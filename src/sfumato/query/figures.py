@@ -89,16 +89,16 @@ class Asking:
 
     def figure(self, narrow: Narrow | None = None) -> Figure | None:
         """Return the figure of a part of the people (all without `narrow`); None where nobody is in it."""
-        found = self._at(narrow, "middle")
-        if found is None or found.no_interval or self.scale is None:
-            return found
+        figure = self._at(narrow, "middle")
+        if figure is None or figure.no_interval or self.scale is None:
+            return figure
         used = self._used((self.whole if narrow is None else self.whole.narrowed(narrow)).pieces)
         if (used & self.scale.beyond).any():
-            return replace(found, no_interval=BEYOND.format(self.scale.name))
+            return replace(figure, no_interval=BEYOND.format(self.scale.name))
         low, high = self._at(narrow, "low"), self._at(narrow, "high")
         if not (self.scale.low < self.scale.high)[used].any() or low is None or high is None:
-            return found
-        return replace(found, note="; ".join(filter(None, [found.note, MIDDLES])), ends=(low, high))
+            return figure
+        return replace(figure, note="; ".join(filter(None, [figure.note, MIDDLES])), ends=(low, high))
 
     def _used(self, pieces: Pieces) -> Flags:
         """Return which codes of the numbers' column some pieces may have."""
@@ -139,10 +139,10 @@ class Asking:
             return None
         if people.variance > (people.value / _SURE) ** 2:
             reason = reason or FEW
-        found = min(max(value / people.value, ratio.least), ratio.most)
-        linear, note = _linear(ratio, found, people.value), partly.note if partly else ""
+        quotient = min(max(value / people.value, ratio.least), ratio.most)
+        linear, note = _linear(ratio, quotient, people.value), partly.note if partly else ""
         sure = None if partly or people.variance else (ratio.top, people.value)
-        return Figure(found, linear, ratio.least, ratio.most, reason, note, sure=sure)
+        return Figure(quotient, linear, ratio.least, ratio.most, reason, note, sure=sure)
 
     def _mean(self, worlds: Worlds, terms: Callable[[Pieces], list[Term]]) -> float:
         return sum(weight * self.question.add(terms(pieces), value_only=True).value for weight, pieces in worlds)
@@ -192,8 +192,8 @@ class Asking:
             def to(pieces: Pieces) -> Pieces:
                 if sensitive:
                     codes = self.question.vocabulary.part_codes[column]
-                    return tuple(Piece(one.values & accepted[codes], one.rows) for one in pieces)
-                return tuple(Piece(one.values, one.rows.narrowed(column, accepted)) for one in pieces)
+                    return tuple(Piece(piece.values & accepted[codes], piece.rows) for piece in pieces)
+                return tuple(Piece(piece.values, piece.rows.narrowed(column, accepted)) for piece in pieces)
 
             return to
 

@@ -15,6 +15,7 @@ independent inside boxes. These are estimates without an interval.
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Flags, Floats, Integers
 from sfumato.errors import QueryError
 from sfumato.query.buckets import BucketsEngine
-from sfumato.query.engine import MODEL_CACHE, CountEngine, fits, fitted
+from sfumato.query.engine import MODEL_CACHE, CountEngine, CountEstimate, fits, fitted
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.model_cache import ModelCache
 from sfumato.query.models.cells import Cells, Directions
@@ -37,7 +38,7 @@ from sfumato.query.models.inside import Inside, cells_of
 from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS, ModelError, Trend
 from sfumato.query.noisy import NoisyEngine
 from sfumato.query.ranges import ranges_engine
-from sfumato.query.rows import BucketIndex
+from sfumato.query.rows import Asked, BucketIndex
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.held import Entries, Held
 from sfumato.release.manifest import Manifest
@@ -272,6 +273,17 @@ class HavingRanges:
         return ranges_engine(_of_two(self.release(), self.name, count))
 
 
+class HavingNoisyEngine(NoisyEngine):
+    """Noisy counts of having something or not."""
+
+    def _guess(self, asked: Asked) -> CountEstimate:
+        """Return what counts say where whole groups are asked about: then noise is all that is not known, and it is known."""
+        known = asked.uniform
+        if known.placement:
+            return super()._guess(asked)
+        return CountEstimate(float(known.value), math.sqrt(known.noise), float(known.least), float(known.most), "")
+
+
 @dataclass(frozen=True, eq=False)
 class HavingNoisy:
     """The engines of one secret of a release whose counts have noise."""
@@ -284,7 +296,7 @@ class HavingNoisy:
 
         Both counts, of who has it and who has not, have the noise of one, and engines take half of two away.
         """
-        alone = NoisyEngine.of(_of_two(self.release(), self.name, count))
+        alone = HavingNoisyEngine.of(_of_two(self.release(), self.name, count))
         return replace(alone, noise=2 * alone.noise)
 
 

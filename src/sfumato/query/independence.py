@@ -19,7 +19,7 @@ exact: given them, a quasi column is dealt to people at random.
 (Haldane, Biometrika 31, 1940): that of χ² is too small where cells have few people. Records randomized by coins that look at
 nothing but the sensitive value are tested so as they are shown: what is independent before such coins is so afterwards.
 
-A link that is there only inside groups shows in neither. `told` is how much of the table's own X² a release has on average
+A link that is there only inside groups shows in neither. `retained` is how much of the table's own X² a release has on average
 under independence: where that is little, and nothing was found, the release cannot decide.
 """
 
@@ -75,7 +75,7 @@ class AssociationTest:
     mean: float
     p: float | None
     note: str = ""
-    told: float = 1.0
+    retained: float = 1.0
     """How much of the table's own X² the release has on average under independence: 1 where nothing is hidden."""
 
     @property
@@ -83,17 +83,17 @@ class AssociationTest:
         """What follows: `associated`, `no association seen`, or that the release `cannot decide`; "" where there is no test."""
         if self.p is None:
             return ""
-        return "associated" if self.p < 0.05 else "no association seen" if self.told >= ENOUGH else "cannot decide"
+        return "associated" if self.p < 0.05 else "no association seen" if self.retained >= ENOUGH else "cannot decide"
 
     def __str__(self) -> str:
         if self.p is None:
             return f"no test of association: {self.note}"
-        found = f"X² = {self.statistic:,.1f} where independence gives {self.mean:,.1f} on average"
+        statistic = f"X² = {self.statistic:,.1f} where independence gives {self.mean:,.1f} on average"
         p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
         if self.verdict == "cannot decide":
-            part = f"it shows {100 * self.told:.2g} % of what the table would" if not self.note else self.note
-            return f"this release cannot decide whether they are associated: {part} ({found}, p = {self.p:.2g})"
-        return f"{self.verdict}: {found} ({p})"
+            part = f"it shows {100 * self.retained:.2g} % of what the table would" if not self.note else self.note
+            return f"this release cannot decide whether they are associated: {part} ({statistic}, p = {self.p:.2g})"
+        return f"{self.verdict}: {statistic} ({p})"
 
 
 def judge_cells(counts: Floats | Integers) -> AssociationTest:
@@ -124,17 +124,17 @@ def judge_groups(shown: Grouped) -> AssociationTest:
         return none
     sizes = a.sum(axis=1)
     people = float(sizes.sum())
-    one, other = Side.of(a, sizes), Side.of(b, sizes, noise)
-    matrix = (one.away * sizes[:, None]).T @ other.away / np.sqrt(people)
+    side, other = Side.of(a, sizes), Side.of(b, sizes, noise)
+    matrix = (side.away * sizes[:, None]).T @ other.away / np.sqrt(people)
     statistic, degrees = float((matrix**2).sum()), (a.shape[1] - 1) * (b.shape[1] - 1)
     weight = sizes / people
     if shown.dealt:
         mean = people / (people - 1) * float(weight @ other.far) * (a.shape[1] - 1)
         square = ((other.away * weight[:, None]).T @ other.away) ** 2
-        variance = 2 * float(square.sum()) * (a.shape[1] - 1) + _fourth(one, other, weight) / people
+        variance = 2 * float(square.sum()) * (a.shape[1] - 1) + _fourth(side, other, weight) / people
     else:
-        mean = float(weight @ (one.open * other.far + other.open * one.far + one.far * other.far))
-        variance = 2 * _square(one, other, weight) + _fourth(one, other, weight) / people
+        mean = float(weight @ (side.open * other.far + other.open * side.far + side.far * other.far))
+        variance = 2 * _square(side, other, weight) + _fourth(side, other, weight) / people
     return _judged(statistic, mean, variance, min(mean / degrees, 1.0))
 
 
@@ -165,14 +165,14 @@ def _too_few(shape: tuple[int, ...]) -> AssociationTest | None:
     return AssociationTest(0.0, 0.0, None, "one of the columns has one value only") if few else None
 
 
-def _judged(statistic: float, mean: float, variance: float, told: float) -> AssociationTest:
+def _judged(statistic: float, mean: float, variance: float, retained: float) -> AssociationTest:
     """Return the test for a statistic of these moments under independence."""
     from scipy.special import chdtrc
 
     if mean <= 0 or variance <= 0:
         return AssociationTest(statistic, 0.0, None, "all groups have the same shares of both columns")
     scale = variance / (2 * mean)
-    return AssociationTest(statistic, mean, float(chdtrc(mean / scale, statistic / scale)), told=told)
+    return AssociationTest(statistic, mean, float(chdtrc(mean / scale, statistic / scale)), retained=retained)
 
 
 def _occurring(shown: Grouped) -> tuple[Floats, Floats, Floats | None]:
@@ -206,30 +206,30 @@ class Side(NamedTuple):
     def of(cls, counts: Floats, sizes: Floats, noise: Floats | None = None) -> Side:
         """Return the side of a column, from [groups × values]; `noise` is the variance in each count of a group."""
         share = counts.sum(axis=0) / sizes.sum()
-        found = counts / sizes[:, None]
-        held = np.clip(found, 0.0, 1.0)
+        shares = counts / sizes[:, None]
+        held = np.clip(shares, 0.0, 1.0)
         own = held / share
         if noise is not None:
             own += (noise / sizes)[:, None] / share
-        return cls(share, (found - share) / np.sqrt(share), own, held / np.sqrt(share))
+        return cls(share, (shares - share) / np.sqrt(share), own, held / np.sqrt(share))
 
     @property
     def far(self) -> Floats:
         """The squared distance of each group from all people."""
-        found: Floats = (self.away**2).sum(axis=1)
-        return found
+        squares: Floats = (self.away**2).sum(axis=1)
+        return squares
 
     @property
     def open(self) -> Floats:
         """The variance of people inside each group."""
-        found: Floats = self.own.sum(axis=1) - (self.root**2).sum(axis=1)
-        return found
+        left_open: Floats = self.own.sum(axis=1) - (self.root**2).sum(axis=1)
+        return left_open
 
     @property
     def along(self) -> Floats:
         """That variance in the direction in which the group differs."""
-        found: Floats = (self.own * self.away**2).sum(axis=1) - (self.root * self.away).sum(axis=1) ** 2
-        return found
+        products: Floats = (self.own * self.away**2).sum(axis=1) - (self.root * self.away).sum(axis=1) ** 2
+        return products
 
     def take(self, groups: Integers) -> Side:
         """Return these groups alone."""
@@ -243,11 +243,11 @@ class Side(NamedTuple):
         return (self.away @ self.away.T) ** 2, self.own @ (self.away**2).T - (self.root @ self.away.T) ** 2, inside
 
 
-def _square(one: Side, other: Side, weight: Floats) -> float:
+def _square(side: Side, other: Side, weight: Floats) -> float:
     """Return tr Ω², from all pairs of groups or, where they are many, from those of an even sample of them."""
     groups = len(weight)
     chosen = _even(groups)
-    (alpha, open_a, inside_a), (beta, open_b, inside_b) = one.take(chosen).products(), other.take(chosen).products()
+    (alpha, open_a, inside_a), (beta, open_b, inside_b) = side.take(chosen).products(), other.take(chosen).products()
     pairs = beta * inside_a + inside_b * alpha + beta * alpha + 2 * (open_b.T * open_a + beta * open_a + open_b * alpha)
     pairs *= np.outer(weight[chosen], weight[chosen])
     if len(chosen) == groups:
@@ -257,13 +257,13 @@ def _square(one: Side, other: Side, weight: Floats) -> float:
     return times * itself + times * (groups - 1) / (len(chosen) - 1) * (float(pairs.sum()) - itself)
 
 
-def _fourth(one: Side, other: Side, weight: Floats) -> float:
+def _fourth(side: Side, other: Side, weight: Floats) -> float:
     """Return E|ψ|⁴, the fourth moment of what one person adds."""
-    u2, u4 = _moments(one)
+    u2, u4 = _moments(side)
     v2, v4 = _moments(other)
-    a, b = one.far, other.far
-    found = b**2 * u4 + a**2 * v4 + (a * b) ** 2 + 2 * a * b * (u2 * v2 + b * u2 + a * v2) + 4 * one.along * other.along
-    return float(weight @ found)
+    a, b = side.far, other.far
+    moments = b**2 * u4 + a**2 * v4 + (a * b) ** 2 + 2 * a * b * (u2 * v2 + b * u2 + a * v2) + 4 * side.along * other.along
+    return float(weight @ moments)
 
 
 def _moments(side: Side) -> tuple[Floats, Floats]:

@@ -19,6 +19,7 @@ from sfumato.query.figures import BEYOND, MIDDLES, WITHIN, Asking, Figure, Narro
 from sfumato.query.group_by import find_columns, narrow
 from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
+from sfumato.query.models.installed import vouched
 from sfumato.table.frames import Native
 
 OPEN = "no interval: it reaches into a bin without an end"
@@ -30,7 +31,7 @@ def measure(engine: CountEngine, asked: Query, estimator: Estimator, confidence:
         answers = [_one(engine, replace(asked, select=(figure,)), estimator, confidence, native) for figure in asked.select]
     names = tuple(figure.name for figure in asked.select)
     if asked.group_by:
-        common = _common([one for one in answers if isinstance(one, GroupedAnswer)])
+        common = _common([answer for answer in answers if isinstance(answer, GroupedAnswer)])
         answers = list(arranged(common, names, asked))
     return answers[0] if len(answers) == 1 else SeveralAnswers(tuple(answers), names, native)
 
@@ -45,20 +46,20 @@ def _one(engine: CountEngine, asked: Query, estimator: Estimator, confidence: fl
     teller = Teller(question, estimator, confidence, native, figure.name)
     absent = few([*asking.whole.notes, *(asking.inside.notes if asking.inside is not None else ())])
     if not asked.group_by:
-        found = teller.tell(asking)
-        if found is None:
+        estimate = teller.tell(asking)
+        if estimate is None:
             raise QueryError("nobody meets the condition, so there is no such figure", hint="ask COUNT(*) of it")
-        return replace(found, note="; ".join(filter(None, [found.note, *absent])))
+        return replace(estimate, note="; ".join(filter(None, [estimate.note, *absent])))
     columns = find_columns(question.vocabulary, asked.group_by)
     cells: list[tuple[Mapping[str, Any], Estimate]] = []
     for cell in question.cells(columns, asking.whole.pieces):
         to_cell = narrow(question.vocabulary, columns, cell)
         if question.guess(to_cell(asking.whole.pieces)).most <= 0:
             continue
-        found = teller.tell(asking, to_cell)
-        if found is not None:
+        estimate = teller.tell(asking, to_cell)
+        if estimate is not None:
             key = {words.name: words.decode(code) for (_, _, words), code in zip(columns, cell, strict=True)}
-            cells.append((key, found))
+            cells.append((key, estimate))
     if figure.kind == "share" and figure.condition is None:
         total = Estimate(1.0, 0.0, 1.0, 1.0, confidence, estimator, native=native, measure=figure.name)
     else:
@@ -79,7 +80,7 @@ def renamed(answer: Estimate | GroupedAnswer, name: str) -> Estimate | GroupedAn
         return answer
     if isinstance(answer, Estimate):
         return replace(answer, measure=name)
-    cells = tuple((key, replace(one, measure=name)) for key, one in answer.cells)
+    cells = tuple((key, replace(estimate, measure=name)) for key, estimate in answer.cells)
     return replace(answer, cells=cells, total=replace(answer.total, measure=name))
 
 
@@ -115,7 +116,7 @@ class Teller:
             return replace(self._made(figure.value, error, low, high, note), confidence=1.0)
         low, high = (min(max(figure.value + side * error, figure.least), figure.most) for side in (-self.reach, self.reach))
         if figure.ends is not None:
-            least, largest = (self.estimate(one) for one in figure.ends)
+            least, largest = (self.estimate(end) for end in figure.ends)
             if least.low is None or largest.high is None:
                 return self._made(figure.value, error, None, None, least.note or largest.note)
             low, high = least.low, largest.high
@@ -125,7 +126,7 @@ class Teller:
 
     def _limits(self, figure: Figure) -> tuple[float, float] | None:
         """Return what a figure is certainly between, wherever numbers lie in their bins; None where that is not known."""
-        low, high = (self._between(one) for one in figure.ends or (figure, figure))
+        low, high = (self._between(end) for end in figure.ends or (figure, figure))
         return None if low is None or high is None else (low[0], high[1])
 
     def _between(self, figure: Figure) -> tuple[float, float] | None:
@@ -160,10 +161,10 @@ class Teller:
             low, high = 0, len(order) - 1
             while low < high:
                 middle = (low + high) // 2
-                found = share(middle)
-                assert found is not None
-                more = side * math.sqrt(max(0.0, self.question.add(found.linear).variance)) if side else 0.0
-                low, high = (low, middle) if found.value + more >= part - 1e-12 else (middle + 1, high)
+                below = share(middle)
+                assert below is not None
+                more = side * math.sqrt(max(0.0, self.question.add(below.linear).variance)) if side else 0.0
+                low, high = (low, middle) if below.value + more >= part - 1e-12 else (middle + 1, high)
             return low
 
         place = first(0.0)
@@ -190,16 +191,19 @@ class Teller:
         raise QueryError(f"the quantile of {name!r} lies in a bin without an end", hint="ask for another part")
 
     def _made(self, value: float, error: float, low: float | None, high: float | None, note: str) -> Estimate:
+        note = "; ".join(filter(None, [note, vouched(self.estimator) if low is not None and error > 0 else ""]))
         return Estimate(value, error, low, high, self.confidence, self.estimator, note, native=self.native, measure=self.name)
 
 
 def _common(answers: Sequence[GroupedAnswer]) -> list[GroupedAnswer]:
     """Return the answers with those cells that all of them have: an average of nobody is none."""
-    kept = [{tuple(key.values()) for key, _ in one.cells} for one in answers]
+    kept = [{tuple(key.values()) for key, _ in answer.cells} for answer in answers]
     common = set.intersection(*kept)
     return [
-        replace(one, cells=tuple(cell for cell in one.cells if tuple(cell[0].values()) in common)) if len(answers) > 1 else one
-        for one in answers
+        replace(answer, cells=tuple(cell for cell in answer.cells if tuple(cell[0].values()) in common))
+        if len(answers) > 1
+        else answer
+        for answer in answers
     ]
 
 
@@ -208,14 +212,14 @@ def arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Qu
     if asked.having is None and not asked.order_by and asked.limit is None:
         return answers
     rows = [
-        {**cell[0], **{name: one.cells[place][1].value for name, one in zip(names, answers, strict=True)}}
+        {**cell[0], **{name: answer.cells[place][1].value for name, answer in zip(names, answers, strict=True)}}
         for place, cell in enumerate(answers[0].cells)
     ]
     places = [place for place, row in enumerate(rows) if asked.having is None or _meets(asked.having, row)]
     for order in reversed(asked.order_by):
         places.sort(key=lambda place: _missing_last(rows[place][order.name]), reverse=order.descending)
     places = places[: asked.limit]
-    return [replace(one, cells=tuple(one.cells[place] for place in places)) for one in answers]
+    return [replace(answer, cells=tuple(answer.cells[place] for place in places)) for answer in answers]
 
 
 def _missing_last(value: Any) -> tuple[bool, Any]:

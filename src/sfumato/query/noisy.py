@@ -65,12 +65,12 @@ class NoisyEngine(BucketsEngine):
 
     def shown_together(self, a: ConditionPlace, b: ConditionPlace) -> Grouped | None:
         """Return how often groups have the values of a quasi column and of a sensitive one, and the noise in these counts."""
-        found = super().shown_together(a, b)
-        if found is None:
+        grouped = super().shown_together(a, b)
+        if grouped is None:
             return None
         _, part, _ = max(a, b, key=lambda place: place[0])
         many = np.bincount(self.vocabulary.part_codes[part]).max()  # combinations that one value of the column is in
-        return found._replace(noise=(self.noise * float(many) * self.draws).astype(np.float64))
+        return grouped._replace(noise=(self.noise * float(many) * self.draws).astype(np.float64))
 
     def asked_sum(self, terms: Sequence[Term], *, value_only: bool) -> AskedSum:
         """Return a sum over people as models are asked it."""
@@ -106,13 +106,13 @@ class NoisyEngine(BucketsEngine):
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> CountEstimate:
         """Return the estimated number of people in disjoint pieces of a question: within what is certain, and as it was found."""
-        found = super().guess(pieces, estimator=estimator)
-        return replace(found, raw=found.value)
+        estimate = super().guess(pieces, estimator=estimator)
+        return replace(estimate, raw=estimate.value)
 
     def as_papers(self, pieces: Pieces) -> CountEstimate:
         """Return the papers' estimate; how placements of several pieces go together is not looked up."""
-        found = [(piece.values, as_uniform(self.asked(piece).uniform)) for piece in pieces]
-        whole = [one if values.all() or not values.any() else self.limited(one) for values, one in found]
+        estimates = [(piece.values, as_uniform(self.asked(piece).uniform)) for piece in pieces]
+        whole = [estimate if values.all() or not values.any() else self.limited(estimate) for values, estimate in estimates]
         return add_up(whole, self.index.people)
 
 

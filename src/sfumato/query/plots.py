@@ -30,8 +30,8 @@ def plot_answer(cells: Sequence[tuple[str, Estimate]], columns: Sequence[str]) -
     require_few(len(cells))
     measure = cells[0][1].measure if cells else "count"
     rows = [
-        {"cell": name, "value": one.value, "low": one.low, "high": one.high, "interval": one.low is not None}
-        for name, one in cells
+        {"cell": name, "value": estimate.value, "low": estimate.low, "high": estimate.high, "interval": estimate.low is not None}
+        for name, estimate in cells
     ]
     title = ", ".join(columns) or None
     base = alt.Chart(alt.Data(values=rows)).encode(
@@ -52,7 +52,7 @@ def plot_crosstab(table: Crosstab) -> Any:
     """Return a heat map of lift: blue below 1, red above, white where the interval holds 1."""
     alt = altair()
     require_few(len(table.rows) * len(table.columns))
-    found = [
+    cells = [
         {
             "row": row,
             "column": column,
@@ -66,7 +66,7 @@ def plot_crosstab(table: Crosstab) -> Any:
         for row, column, count, lift in table.named()
         if lift is not None
     ]
-    base = alt.Chart(alt.Data(values=found)).encode(
+    base = alt.Chart(alt.Data(values=cells)).encode(
         x=alt.X("column:N", sort=None, title=table.names[1]),
         y=alt.Y("row:N", sort=None, title=table.names[0], axis=alt.Axis(labelLimit=300)),
     )
@@ -79,7 +79,7 @@ def plot_crosstab(table: Crosstab) -> Any:
         tooltip=["row:N", "column:N", "count:Q", "lift:Q", "low:Q", "high:Q"],
     )
     layers = boxes
-    if len(found) <= 400:
+    if len(cells) <= 400:
         layers = boxes + base.mark_text(fontSize=10).encode(text=alt.Text("lift:Q", format=".2g"))
     return layers.properties(title=alt.Title("lift", subtitle="pale where the interval holds 1"), width={"step": 44})
 

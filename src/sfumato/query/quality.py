@@ -71,11 +71,17 @@ class Quality:
 
     def column_rows(self) -> list[tuple[str, ...]]:
         """Return what is shown of the columns."""
-        return [(one.name, _part(one.learned), _part(one.settled), _part(one.error), _part(one.interval)) for one in self.columns]
+        return [
+            (column.name, _part(column.learned), _part(column.settled), _part(column.error), _part(column.interval))
+            for column in self.columns
+        ]
 
     def question_rows(self) -> list[tuple[str, ...]]:
         """Return what is shown of the classes of questions."""
-        return [(one.name, f"{one.questions}", _part(one.error), _part(one.interval)) for one in self.questions]
+        return [
+            (question.name, f"{question.questions}", _part(question.error), _part(question.interval))
+            for question in self.questions
+        ]
 
     def _repr_html_(self) -> str:
         columns = notebook.table(_COLUMNS, self.column_rows(), right=(1, 2, 3, 4))
@@ -87,14 +93,14 @@ class Quality:
         return {
             "people": self.people,
             "groups": self.groups,
-            "columns": [vars(one) for one in self.columns],
-            "questions": [vars(one) for one in self.questions],
+            "columns": [vars(column) for column in self.columns],
+            "questions": [vars(question) for question in self.questions],
             "note": self.note,
         }
 
     def to_arrow(self) -> pa.Table:
         """Return a table of one row a column: column, learned, settled, error, interval."""
-        return pa.Table.from_pylist([vars(one) for one in self.columns])
+        return pa.Table.from_pylist([vars(column) for column in self.columns])
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,20 +113,22 @@ class QualityOfEach:
         return self.each[secret]
 
     def __str__(self) -> str:
-        return "\n\n".join(f"of {name}: {one}" for name, one in self.each.items())
+        return "\n\n".join(f"of {name}: {quality}" for name, quality in self.each.items())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(f"<h4>{escape(name)}</h4>{one._repr_html_()}" for name, one in self.each.items())
+        return "".join(f"<h4>{escape(name)}</h4>{quality._repr_html_()}" for name, quality in self.each.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, by sensitive column."""
-        return {"each": {name: one.to_dict() for name, one in self.each.items()}}
+        return {"each": {name: quality.to_dict() for name, quality in self.each.items()}}
 
     def to_arrow(self) -> pa.Table:
         """Return a table of one row a sensitive and a quasi column: secret, column, learned, settled, error, interval."""
-        return pa.Table.from_pylist([{"secret": name, **vars(row)} for name, one in self.each.items() for row in one.columns])
+        return pa.Table.from_pylist(
+            [{"secret": name, **vars(row)} for name, quality in self.each.items() for row in quality.columns]
+        )
 
 
 _COLUMNS = ("column", "learned", "settled", "expected error", "with interval")

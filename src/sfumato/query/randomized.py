@@ -101,9 +101,9 @@ class RandomizedEngine:
         (sensitive, quasi, words), (other, _, _) = sorted((a, b), key=lambda place: place[0])
         if sensitive or not other or len(self.vocabulary.parts) > 1:
             return None
-        found = np.zeros((words.size, len(self.slots.value)))
-        np.add.at(found, (self.table.codes[quasi], self.slot), self.table.heads())
-        return found
+        people = np.zeros((words.size, len(self.slots.value)))
+        np.add.at(people, (self.table.codes[quasi], self.slot), self.table.heads())
+        return people
 
     def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Moments:
         """Return the estimated sum over people: always the papers' reconstruction, whose error the coins tell."""
@@ -135,8 +135,8 @@ class RandomizedEngine:
                 return CountEstimate(least, 0.0, least, most, raw=least)
             return CountEstimate(raw, math.sqrt(self._variance(shown, weights, piece.values)), least, most, raw=raw)
         asked = AskedRecords(piece.values, rows, people, shown)
-        found = Moments(least, 0.0) if least == most else self.model.estimate(asked)
-        return CountEstimate(found.value, math.sqrt(found.variance), least, most, found.note, raw, loose=found.loose)
+        moments = Moments(least, 0.0) if least == most else self.model.estimate(asked)
+        return CountEstimate(moments.value, math.sqrt(moments.variance), least, most, moments.note, raw, loose=moments.loose)
 
     def _certain(self, shown: Floats, values: Flags) -> tuple[float, float]:
         """Return how many people surely and possibly have one of the values: whole parts have them all, or none."""

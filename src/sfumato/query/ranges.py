@@ -109,9 +109,9 @@ class BoxesQuestion:
         """Return the estimated number of people in disjoint pieces of the question."""
         value = variance = least = most = 0.0
         for piece in pieces:
-            found = self.model.estimate(AskedBoxes(disjoint(piece.rows), piece.values, self.cuts))
-            value, variance = value + found.value, variance + found.variance
-            least, most = least + found.least, most + found.most
+            moments = self.model.estimate(AskedBoxes(disjoint(piece.rows), piece.values, self.cuts))
+            value, variance = value + moments.value, variance + moments.variance
+            least, most = least + moments.least, most + moments.most
         return CountEstimate(value, math.sqrt(max(0.0, variance)), least, most, self.engine.no_interval)
 
     def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Moments:

@@ -59,18 +59,18 @@ class RowIndex:
         """Return a buffer and how many of its first entries are row numbers that meet the condition."""
         buffer = np.empty(self.rows + 1, np.int32)
         tables = sorted(wanted.tables.items(), key=lambda item: self.people(*item))
-        found, start = self.rows, True
+        many, start = self.rows, True
         for column, accepted in tables:
-            found = _kernels.keep_rows(self.codes[column], accepted.view(np.uint8), buffer, found, start)
+            many = _kernels.keep_rows(self.codes[column], accepted.view(np.uint8), buffer, many, start)
             start = False
         if start:
-            buffer[:found] = np.arange(found, dtype=np.int32)
+            buffer[:many] = np.arange(many, dtype=np.int32)
         if wanted.rest:
-            rows = buffer[:found]
-            kept = rows[row_mask(RowCondition({}, wanted.rest), [column[rows] for column in self.codes], found)]
-            found = len(kept)
-            buffer[:found] = kept
-        return buffer, found
+            rows = buffer[:many]
+            kept = rows[row_mask(RowCondition({}, wanted.rest), [column[rows] for column in self.codes], many)]
+            many = len(kept)
+            buffer[:many] = kept
+        return buffer, many
 
     def people(self, column: int, accepted: Flags) -> int:
         """Return how many rows have an accepted code in a column."""
@@ -141,10 +141,10 @@ class BucketIndex:
         """Return how many people of each group meet the condition."""
         return self.count(*self.table.find(wanted))
 
-    def count(self, rows: Small, found: int) -> Integers:
+    def count(self, rows: Small, many: int) -> Integers:
         """Return how many people of the first `found` rows are in each group."""
         hits = np.zeros(self.groups, np.int64)
-        _kernels.count_by_group(self.group, rows, found, self.table.each, hits)
+        _kernels.count_by_group(self.group, rows, many, self.table.each, hits)
         return hits
 
     def wanted(self, values: Flags) -> Integers | Floats:
@@ -157,8 +157,8 @@ class BucketIndex:
     def weigh(self, hits: Integers, values: Flags) -> Uniform:
         """Return the papers' estimate for a set of values."""
         out = np.zeros(self.values)
-        found = _kernels.one_piece(hits, values.view(np.uint8), self.shown, self.st_start, self.st_value, self.st_count, out)
-        return Uniform(*found, out)
+        moments = _kernels.one_piece(hits, values.view(np.uint8), self.shown, self.st_start, self.st_value, self.st_count, out)
+        return Uniform(*moments, out)
 
     def spread(self, hits: Integers) -> Floats:
         """Return the papers' estimate for every single value."""

@@ -87,7 +87,9 @@ class Combined:
             "freedom": self.freedom,
             "missing": self.missing,
         }
-        return pa.table({"name": pa.array(self.names, pa.string()), **{name: pa.array(one) for name, one in columns.items()}})
+        return pa.table(
+            {"name": pa.array(self.names, pa.string()), **{name: pa.array(figures) for name, figures in columns.items()}}
+        )
 
     def frame(self, kind: Native = "pandas") -> Any:
         """Return the same table as a frame of the kind asked for (pandas, polars, pyarrow)."""
@@ -176,7 +178,7 @@ def _part(fit: Any, number: int) -> _Part:
             estimates, covariance = fit
         except (TypeError, ValueError):
             raise QueryError(f"{where}: a {type(fit).__name__} is not a result", hint=_GIVE) from None
-    found = list(estimates) if isinstance(estimates, Mapping) else getattr(estimates, "index", None)
+    given = list(estimates) if isinstance(estimates, Mapping) else getattr(estimates, "index", None)
     if isinstance(estimates, Mapping):
         estimates = list(estimates.values())
     try:
@@ -189,5 +191,5 @@ def _part(fit: Any, number: int) -> _Part:
         raise QueryError(f"{where}: {len(q)} estimates with a covariance of shape {u.shape}", hint=_GIVE)
     if not (np.isfinite(q).all() and np.isfinite(u).all()):
         raise QueryError(f"{where}: an estimate or variance is not finite", hint="did the fit converge in every table?")
-    listed = tuple(map(str, found)) if found is not None and not callable(found) else tuple(f"x{k}" for k in range(1, len(q) + 1))
+    listed = tuple(map(str, given)) if given is not None and not callable(given) else tuple(f"x{k}" for k in range(1, len(q) + 1))
     return _Part(listed, q, u, None if left is None else float(left))

@@ -62,7 +62,7 @@ class SecretsEngine:
         """The columns of the release and their values; those of sensitive columns side by side, not as combinations."""
         first = self.engines[0].vocabulary
         every = [engine.vocabulary for engine in self.engines]
-        parts, codes = tuple(one.parts[0] for one in every), tuple(one.part_codes[0] for one in every)
+        parts, codes = tuple(words.parts[0] for words in every), tuple(words.part_codes[0] for words in every)
         return Vocabulary(first.quasi, parts, codes, self.declared)
 
     @property
@@ -76,9 +76,9 @@ class SecretsEngine:
 
     def asked(self, asked: Query) -> CountEngine:
         """Return the engine for a question: of the one sensitive column that it names, or of several together."""
-        conditions = [asked.condition, *(one.condition for one in asked.select if one.condition is not None)]
+        conditions = [asked.condition, *(figure.condition for figure in asked.select if figure.condition is not None)]
         named = [atom.column for condition in conditions for atom in atoms_of(condition)]
-        named += [*asked.group_by, *(one.column for one in asked.select if one.column)]
+        named += [*asked.group_by, *(figure.column for figure in asked.select if figure.column)]
         known = [*(words.name for words in self.engines[0].vocabulary.quasi), *self.names]
         for name in named:
             if name not in known:
@@ -106,14 +106,16 @@ class SeveralEngine:
 
     def _words(self, own: Vocabulary) -> Vocabulary:
         parts = [self.whole.engines[k].vocabulary for k in self.secrets]
-        sizes = [len(one.part_codes[0]) for one in parts]
+        sizes = [len(words.part_codes[0]) for words in parts]
         if math.prod(sizes) > MOST:
             raise QueryError(
                 f"the sensitive columns of this question have more than {MOST:,} combinations of values",
                 hint="ask for fewer columns",
             )
-        codes = [one.part_codes[0][place] for one, place in zip(parts, np.indices(sizes).reshape(len(sizes), -1), strict=True)]
-        return Vocabulary(own.quasi, tuple(one.parts[0] for one in parts), tuple(codes), self.whole.declared)
+        codes = [
+            words.part_codes[0][place] for words, place in zip(parts, np.indices(sizes).reshape(len(sizes), -1), strict=True)
+        ]
+        return Vocabulary(own.quasi, tuple(words.parts[0] for words in parts), tuple(codes), self.whole.declared)
 
     def ask(self, asked: Query, estimator: Estimator) -> SeveralQuestion:
         """Return the question made ready."""
@@ -149,23 +151,23 @@ class SeveralQuestion:
             return add_by_values(self.guess, terms)
         index = self.engine.whole.engines[0].index
         people = weigh_people(index.table, terms)
-        means = [self._mean(one.scores) for one in people]
+        means = [self._mean(term.scores) for term in people]
         full = np.zeros((len(people), index.rows))
-        for t, one in enumerate(people):
-            full[t, one.rows] = one.weight
+        for t, term in enumerate(people):
+            full[t, term.rows] = term.weight
         value = variance = 0.0
-        for t, one in enumerate(people):
+        for t, term in enumerate(people):
             value += float(np.bincount(index.group, full[t], index.groups) @ means[t])
             for u, other in enumerate(people[: t + 1]):
                 shared = np.bincount(index.group, full[t] * full[u], index.groups)
-                apart = self._mean(one.scores * other.scores) - means[t] * means[u]
+                apart = self._mean(term.scores * other.scores) - means[t] * means[u]
                 variance += (1.0 if t == u else 2.0) * float(shared @ apart)
         return Moments(value, max(variance, 0.0), INDEPENDENT if people else "")
 
     def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces."""
-        found: Iterable[Cell] = replace(self.first, vocabulary=self.vocabulary).cells(columns, pieces)
-        return found
+        cells: Iterable[Cell] = replace(self.first, vocabulary=self.vocabulary).cells(columns, pieces)
+        return cells
 
     def _hits(self, rows: RowCondition) -> tuple[Floats, Floats]:
         """Return how many people of each group meet a quasi condition, as estimated and at most."""
@@ -179,9 +181,9 @@ class SeveralQuestion:
     def _chances(self, values: Flags) -> tuple[Floats, Floats]:
         """Return for each group the chance that somebody has one of these combinations, and how many can have one at most."""
         shares = self._shares
-        mask = values.reshape([one.shape[1] for one in shares])
+        mask = values.reshape([share.shape[1] for share in shares])
         axes = range(mask.ndim)
-        reach = [one @ mask.any(axis=tuple(a for a in axes if a != k)) for k, one in enumerate(shares)]
+        reach = [share @ mask.any(axis=tuple(a for a in axes if a != k)) for k, share in enumerate(shares)]
         return np.clip(self._mean(values), 0.0, 1.0), np.rint(np.min(reach, axis=0) * self.engine.whole.sizes)
 
     @property
@@ -191,9 +193,9 @@ class SeveralQuestion:
     def _mean(self, scores: Array) -> Floats:
         """Return for each group the mean of a score of combinations, its columns being independent."""
         shares = self._shares
-        left: Floats = np.tensordot(shares[0], scores.reshape([one.shape[1] for one in shares]).astype(np.float64), axes=1)
-        for one in shares[1:]:
-            left = np.einsum("gb...,gb->g...", left, one)
+        left: Floats = np.tensordot(shares[0], scores.reshape([share.shape[1] for share in shares]).astype(np.float64), axes=1)
+        for share in shares[1:]:
+            left = np.einsum("gb...,gb->g...", left, share)
         return left
 
 

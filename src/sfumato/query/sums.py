@@ -51,14 +51,14 @@ class Term:
 
 def merged(terms: Sequence[Term]) -> list[Term]:
     """Return the same sum with those terms put together that speak of the same people."""
-    found: dict[tuple[object, ...], Term] = {}
+    by_key: dict[tuple[object, ...], Term] = {}
     for term in terms:
         key, scores, unit = term.key, term.times * term.scores, None if term.unit is None else abs(term.times) * term.unit
-        if key in found:
-            before = found[key].unit
-            scores, unit = found[key].scores + scores, None if before is None or unit is None else max(before, unit)
-        found[key] = Term(term.rows, scores, 1.0, unit, term.numbers)
-    return list(found.values())
+        if key in by_key:
+            before = by_key[key].unit
+            scores, unit = by_key[key].scores + scores, None if before is None or unit is None else max(before, unit)
+        by_key[key] = Term(term.rows, scores, 1.0, unit, term.numbers)
+    return list(by_key.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
             f"the condition treats sensitive values in more than {MOST_TERMS} different ways, too many for such a figure",
             hint="ask for counts, or in simpler parts",
         )
-    found = []
+    weighed = []
     for term in terms:
         buffer, people = table.find(term.rows)
         rows = buffer[:people].copy()
@@ -97,8 +97,8 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
             weight *= term.numbers.each[table.codes[term.numbers.column][rows]]
         if people and term.times:
             unit = None if term.unit is None else term.unit * abs(term.times)
-            found.append(Weighed(rows, weight, np.asarray(term.scores, np.float64), unit))
-    return found
+            weighed.append(Weighed(rows, weight, np.asarray(term.scores, np.float64), unit))
+    return weighed
 
 
 def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, float]:
@@ -116,15 +116,15 @@ def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, 
     for t, term in enumerate(terms):
         full[t, term.rows] = term.weight
     variance, every = np.zeros(index.groups), heads()
-    for t, one in enumerate(terms):
+    for t, left in enumerate(terms):
         for u, other in enumerate(terms[: t + 1]):
             people = np.bincount(index.group, full[t] * full[u] * every, index.groups) - weights[t] * weights[u] / size
-            products = one.scores[index.st_value] * other.scores[index.st_value]
+            products = left.scores[index.st_value] * other.scores[index.st_value]
             values = np.bincount(box, index.st_count * products, index.groups) - scores[t] * scores[u] / size
             variance += (1.0 if t == u else 2.0) * people * values / np.maximum(size - 1, 1)
-    found = float(np.maximum(variance, 0.0).sum())
+    variance_sum = float(np.maximum(variance, 0.0).sum())
     scale = sum(float((term.weight**2).sum()) * float((term.scores**2).max(initial=0.0)) for term in terms)
-    return value, found if found > 1e-12 * scale else 0.0
+    return value, variance_sum if variance_sum > 1e-12 * scale else 0.0
 
 
 def by_score(index: BucketIndex, terms: Sequence[Weighed]) -> Iterator[tuple[list[Weighed], Floats]]:
@@ -206,9 +206,9 @@ def add_by_values(guess: Callable[[Pieces], CountEstimate], terms: Sequence[Term
                 hint="ask for counts in ranges of the column",
             )
         for score in np.unique(term.scores[term.scores != 0]):
-            found = guess((Piece(term.scores == score, term.rows),))
-            value += term.times * float(score) * found.inside
-            if not found.certain:
-                error += abs(term.times * float(score)) * found.std_error
-                reason = reason or found.no_interval
+            estimate = guess((Piece(term.scores == score, term.rows),))
+            value += term.times * float(score) * estimate.inside
+            if not estimate.certain:
+                error += abs(term.times * float(score)) * estimate.std_error
+                reason = reason or estimate.no_interval
     return Moments(value, error**2, reason)

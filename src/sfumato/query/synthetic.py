@@ -67,6 +67,6 @@ class SyntheticEngine:
         people = self.table.rows
         if not piece.rows.tables and not piece.rows.rest and piece.values.all():
             return CountEstimate(float(people), 0.0, float(people), float(people))
-        rows, found = self.table.find(piece.rows)
-        count = float(piece.values[self.value[rows[:found]]].sum())
+        rows, many = self.table.find(piece.rows)
+        count = float(piece.values[self.value[rows[:many]]].sum())
         return CountEstimate(count, math.sqrt(count * (1 - count / people)), 0.0, float(people), NO_INTERVAL)

@@ -68,28 +68,32 @@ class Typical:
     def _shares(self, words: ColumnValues) -> dict[int, float]:
         """Return the part of people with each code of a column; of none where the column has no single values."""
         try:
-            found = answer(self.engine, Query(group_by=(words.name,), terms="published"), self.estimator, 0.95, self.native)
+            by_value = answer(self.engine, Query(group_by=(words.name,), terms="published"), self.estimator, 0.95, self.native)
         except QueryError:
             return {}
-        assert not isinstance(found, Estimate)
+        assert not isinstance(by_value, Estimate)
         code = {words.decode(c): c for c in range(words.size)}
-        return {code[key[words.name]]: one.value / self.people for key, one in found if one.value > 0}
+        return {code[key[words.name]]: estimate.value / self.people for key, estimate in by_value if estimate.value > 0}
 
     def count(self, query: Query) -> Estimate:
         """Return the answer to one question."""
-        found = answer(self.engine, query, self.estimator, 0.95, self.native)
-        assert isinstance(found, Estimate)
-        if not _told(found) and not self.note:
-            self.note = found.note
-        return found
+        estimate = answer(self.engine, query, self.estimator, 0.95, self.native)
+        assert isinstance(estimate, Estimate)
+        if not _has_interval(estimate) and not self.note:
+            self.note = estimate.note
+        return estimate
 
     def judge(self, queries: Sequence[Query]) -> Judged:
         """Return the expected error of questions together, and how many of them have an interval."""
-        found = [self.count(query) for query in queries]
-        answered = [one for one in found if _told(one)]
-        total = sum(one.value for one in answered)
-        error = _OFF * sum(one.std_error for one in answered) / total if total > 0 and 2 * len(answered) >= len(found) else None
-        return Judged(len(found), error, len(answered) / len(found) if found else None)
+        estimates = [self.count(query) for query in queries]
+        answered = [estimate for estimate in estimates if _has_interval(estimate)]
+        total = sum(estimate.value for estimate in answered)
+        error = (
+            _OFF * sum(estimate.std_error for estimate in answered) / total
+            if total > 0 and 2 * len(answered) >= len(estimates)
+            else None
+        )
+        return Judged(len(estimates), error, len(answered) / len(estimates) if estimates else None)
 
     def column(self, j: int) -> tuple[float | None, float | None, Judged]:
         """Return which part of a column's links is learned, which part of people is settled, and how its cells are judged."""
@@ -144,7 +148,7 @@ class Typical:
 
     def pairs(self) -> list[Query]:
         """Return questions about two quasi values and one secret value."""
-        found = []
+        queries = []
         usable = [j for j, levels in enumerate(self.levels) if levels]
         for _ in range(20 * QUESTIONS if len(usable) > 1 else 0):
             picked = [usable[int(place)] for place in self.coins.permutation(len(usable))[:2]]
@@ -152,10 +156,10 @@ class Typical:
             levels = {j: self._pick(self.levels[j]) for j in picked}
             share = self.secret_shares[value] * math.prod(self.levels[j][level] for j, level in levels.items())
             if share * self.people >= FEWEST:
-                found.append(self._cell([(self.words.quasi[j], level) for j, level in levels.items()], value))
-            if len(found) == QUESTIONS:
+                queries.append(self._cell([(self.words.quasi[j], level) for j, level in levels.items()], value))
+            if len(queries) == QUESTIONS:
                 break
-        return found
+        return queries
 
     def _pick(self, shares: Mapping[T, float]) -> T:
         known = list(shares)
@@ -163,14 +167,14 @@ class Typical:
 
     def sets(self) -> list[Query]:
         """Return questions about sets of half the values of two columns, and of a third of the secret's."""
-        found = []
+        queries = []
         usable = [self.words.quasi[j] for j, levels in enumerate(self.levels) if len(levels) > 1]
         for _ in range(QUESTIONS if usable else 0):
             picked = [usable[int(place)] for place in self.coins.permutation(len(usable))[:2]]
             parts = [self._set(words, (words.size + 1) // 2) for words in picked]
             parts.append(self._some_values())
-            found.append(Query(And(tuple(parts)), terms="published"))
-        return found
+            queries.append(Query(And(tuple(parts)), terms="published"))
+        return queries
 
     def _some_values(self) -> Condition:
         return self._set(self.secret, (self.secret.size + 2) // 3)
@@ -197,16 +201,20 @@ class Typical:
         levels = [(j, level) for j, own in enumerate(self.levels) for level, share in own.items() if share * self.people >= 50]
         if not levels or spread <= 0:
             return None
-        found = []
+        estimates = []
         for place in self.coins.permutation(len(levels))[:_LEVELS]:
             j, level = levels[int(place)]
             query = Query(_is(self.words.quasi[j], level), terms="published", select=(figure,))
-            one = measure(self.engine, query, self.estimator, 0.95, self.native)
-            assert isinstance(one, Estimate)
-            found.append(one)
-        answered = [one for one in found if _told(one)]
-        error = _OFF * float(np.mean([one.std_error for one in answered])) / spread if 2 * len(answered) >= len(found) else None
-        return Judged(len(found), error, len(answered) / len(found))
+            estimate = measure(self.engine, query, self.estimator, 0.95, self.native)
+            assert isinstance(estimate, Estimate)
+            estimates.append(estimate)
+        answered = [estimate for estimate in estimates if _has_interval(estimate)]
+        error = (
+            _OFF * float(np.mean([estimate.std_error for estimate in answered])) / spread
+            if 2 * len(answered) >= len(estimates)
+            else None
+        )
+        return Judged(len(estimates), error, len(answered) / len(estimates))
 
 
 class TypicalOfHaving(Typical):
@@ -221,11 +229,11 @@ class TypicalOfHaving(Typical):
 
     def count(self, query: Query) -> Estimate:
         """Return the answer to one question."""
-        found = count(self.release, query)
-        assert isinstance(found, Estimate)
-        if not _told(found) and not self.note:
-            self.note = found.note
-        return found
+        estimate = count(self.release, query)
+        assert isinstance(estimate, Estimate)
+        if not _has_interval(estimate) and not self.note:
+            self.note = estimate.note
+        return estimate
 
     def _model(self, value: int) -> tuple[Inside, Flags]:
         return self.known.boxes(self.place, value).inside, np.array([True, False])
@@ -239,9 +247,9 @@ class TypicalOfHaving(Typical):
         return None
 
 
-def _told(one: Estimate) -> bool:
+def _has_interval(estimate: Estimate) -> bool:
     """Return whether an answer has an interval; limits that are certain are none."""
-    return one.low is not None and one.confidence < 1.0
+    return estimate.low is not None and estimate.confidence < 1.0
 
 
 def _levels(words: ColumnValues, shares: Mapping[int, float]) -> dict[ColumnSet, float]:

@@ -8,9 +8,9 @@ and z of the n entries accepted, the number of matched pairs that meet the condi
     Σ over groups of a·z/n, 004 §8.2, with the hypergeometric variance a·z·(n − a)·(n − z)/(n²(n − 1)). Conditions that want
     different rows for different entries add up, with the exact variance of a random matching.
 
-There is **no interval**: where the two tables are associated inside groups the estimate leans toward independence by more than
-its standard error. It is the only estimator: the other of buckets needs groups that are blind, or boxes of people who are near in
-all quasi columns, and a few hundred values at most. Expectation maximisation as for blind buckets, tried on groups as
+There is **no interval**: where the two tables are associated inside groups the estimate is biased toward independence by more
+than its standard error. It is the only estimator: the other of buckets needs groups that are blind, or boxes of people who are
+near in all quasi columns, and a few hundred values at most. Expectation maximisation as for blind buckets, tried on groups as
 published, errs 0.9 to 1.2 times as much.
 """
 

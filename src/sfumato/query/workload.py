@@ -160,7 +160,7 @@ def _secrets(table: TableLike) -> list[Domain]:
     """Return the values that questions ask about in turn: of each sensitive column where each is protected by itself."""
     schema = getattr(table, "schema", None)
     return (
-        [one.domain for one in table.sensitive.each()]
+        [secret.domain for secret in table.sensitive.each()]
         if schema is not None and schema.protects_each
         else [table.sensitive.domain]
     )
@@ -173,11 +173,11 @@ def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:
 
 
 def _quasi(table: TableLike, name: str) -> Column:
-    found = next((column for column in table.quasi if column.name == name), None)
-    if found is None:
+    named = next((column for column in table.quasi if column.name == name), None)
+    if named is None:
         names = [column.name for column in table.quasi]
         raise QueryError(f"no quasi column {name!r}", hint=did_you_mean(name, names))
-    return found
+    return named
 
 
 def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:
@@ -217,8 +217,8 @@ def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integ
             raise QueryError("a workload query asks for another figure than COUNT(*)", hint="write count questions")
         total = 0
         for piece in exact_pieces(asked, vocabulary):
-            rows, found = index.find(piece.rows)
-            total += _kernels.count_wanted(codes, piece.values.view(np.uint8), rows, found)
+            rows, many = index.find(piece.rows)
+            total += _kernels.count_wanted(codes, piece.values.view(np.uint8), rows, many)
         answers.append(total)
     return np.array(answers, dtype=np.int64)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from sfumato._jit import njit
@@ -33,15 +35,24 @@ def lower_and_sort(values: Integers, counts: Integers, top: int, by: int) -> tup
     return sorted_values[:k], sorted_counts[:k]
 
 
+class GroupCounts(NamedTuple):
+    """Entries start[g] … start[g + 1] − 1 are the values of group g, and how often it has each."""
+
+    start: Integers
+    value: Integers
+    count: Any
+
+
 @njit(cache=True)
 def merge_along(
-    order: Integers, start: Integers, value: Integers, count: Integers, which: Integers, odds: Floats, total: int, cap: float
+    order: Integers, shown: GroupCounts, which: Integers, odds: Floats, total: int, cap: float
 ) -> tuple[float, Integers]:
     """Return the least Σ √(|T_i|/|T|)·(m_i/(γ_i−1)+1) of merging neighbours in this order, and where each part begins.
 
     Dynamic programming over the last boundary ([SDR §5.3], equation 14). `which` is the class of each value's bound (−1: none),
     `odds` is bound/(1−bound) of each class. An infinite result means that no merging keeps the bounds.
     """
+    start, value, count = shown
     groups = len(order)
     best = np.full(groups + 1, np.inf)
     best[0] = 0.0

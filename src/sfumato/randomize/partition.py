@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.randomize._kernels import merge_along
+from sfumato.randomize._kernels import GroupCounts, merge_along
 from sfumato.randomize.balance import InitialGroups, balance
 from sfumato.randomize.per_value import best_retentions
 from sfumato.randomize.plan import Part, RandomizationPlan
@@ -198,9 +198,10 @@ def merger(problem: SortedValues, groups: InitialGroups, cap: Fraction | None) -
     """Return the function that merges the groups optimally along an order; every part has all its γ above 1, or the cost is ∞."""
     which, odds = problem.classes
     limit = np.inf if cap is None else float(cap)
+    shown = GroupCounts(groups.start, groups.value, groups.count)
 
     def along(order: Integers) -> Merging:
-        cost, before = merge_along(order, groups.start, groups.value, groups.count, which, odds, problem.total, limit)
+        cost, before = merge_along(order, shown, which, odds, problem.total, limit)
         begins: list[int] = []
         place = len(order)
         while place > 0 and np.isfinite(cost):

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
+
+
+class Holders(NamedTuple):
+    """Which groups have a value: bit g of its row of `bits`, or for a value that few have the ascending groups of its list.
+
+    List r is `groups[start[r]:start[r + 1]]`.
+    """
+
+    bits: Any
+    start: Any
+    groups: Any
 
 
 @njit(cache=True)
@@ -41,7 +52,7 @@ def entry_of(codes: Any, low: int, high: int, code: int) -> int:
 
 @njit(cache=True)
 def _from_bits(dense: Any, bits: Any, out: Any, used: int) -> int:
-    """Write the groups that all these rows of bits have in common to `found[used:]`, and return how many."""
+    """Write the groups that all these rows of bits have in common to `out[used:]`, and return how many."""
     many = 0
     for w in range(bits.shape[1]):
         common = bits[dense[0], w]
@@ -57,8 +68,9 @@ def _from_bits(dense: Any, bits: Any, out: Any, used: int) -> int:
 
 
 @njit(cache=True)
-def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, out: Any, used: int) -> int:
+def _from_lists(dense: Any, sparse: Any, holders: Holders, out: Any, used: int) -> int:
     """Write the groups of the shortest list that all other lists and rows of bits have too, and return how many."""
+    bits, start, groups = holders
     best = 0
     for j in range(1, len(sparse)):
         if start[sparse[j] + 1] - start[sparse[j]] < start[sparse[best] + 1] - start[sparse[best]]:
@@ -81,13 +93,10 @@ def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, out
 
 
 @njit(cache=True)
-def covering_groups(
-    dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, begin: int, most: int, buffer: Any, many: Any
-) -> int:
-    """Write the groups that cover each person from `begin` on, until `found` could overflow; return the first person left out.
+def covering_groups(dense: Any, sparse: Any, holders: Holders, begin: int, most: int, buffer: Any, many: Any) -> int:
+    """Write the groups that cover each person from `begin` on, until `buffer` could overflow; return the first person left out.
 
-    `dense[p]` are person p's rows of `bits`, bit g of which says that group g has her value; `sparse[p]` her lists of such
-    groups, list r being `groups[start[r]:start[r + 1]]`, ascending. A value that no group has is −1. No person has more
+    `dense[p]` are person p's rows of bits, `sparse[p]` her lists of groups; a value that no group has is −1. No person has more
     than `most` groups.
     """
     used = 0
@@ -98,8 +107,8 @@ def covering_groups(
         if (dense[p] < 0).any() or (sparse[p] < 0).any():
             continue
         if sparse.shape[1]:
-            many[p] = _from_lists(dense[p], bits, sparse[p], start, groups, buffer, used)
+            many[p] = _from_lists(dense[p], sparse[p], holders, buffer, used)
         else:
-            many[p] = _from_bits(dense[p], bits, buffer, used)
+            many[p] = _from_bits(dense[p], holders.bits, buffer, used)
         used += many[p]
     return len(many)

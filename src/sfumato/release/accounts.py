@@ -157,7 +157,7 @@ def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
         return noisy_claim(claim.adversary, model=model, **own)
     bundled, alike = manifest.bundled, manifest.alike
     own = {"one_row_per_person": one_row, "sets": sets, "several": several, "bundled": bundled}
-    return Claim.association(claim.adversary, alike=alike, household=manifest.household, **own)
+    return Claim.association(claim.adversary, alike=alike, household=manifest.household, by_band=manifest.by_band, **own)
 
 
 def noisy_counts(st: pa.Table, column: str, group: Array, value: Array, cells: int) -> Integers:

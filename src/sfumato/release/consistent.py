@@ -127,7 +127,7 @@ def _seed_stated(manifest: Manifest) -> str:
 
 
 def _sets_kept(manifest: Manifest) -> str:
-    own = manifest.requirement.get("columns", {}).values() if len(manifest.secrets) > 1 else ()
+    own = manifest.requirement.get("columns", {}).values()
     if not any("sets" in stated for stated in (manifest.requirement, *own)):
         return "sets are listed, and the requirement has none" if manifest.sets else ""
     program = program_of(manifest.method)
@@ -162,6 +162,8 @@ def _bundles_made(manifest: Manifest) -> str:
     declared = manifest.schema.get("declared", {})
     if not manifest.bundled:
         return "a person has all her rows, and nothing says what her secrets are" if "people" in declared else ""
+    if manifest.by_band and (manifest.rests_on.noisy or manifest.alike not in ("band", "number")):
+        return "bounds follow from the shares of bands, and there are none whose shares are known"
     if manifest.rests_on.noisy and (fault := _noise_counts(manifest)):
         return fault
     if sorted(declared["secrets"]) != sorted(declared["sensitive"]):  # a manifest sorts names
@@ -218,7 +220,7 @@ def _other_keys(manifest: Manifest, needed: Iterable[str], among: set[str]) -> s
 
 
 def require_numbers(requirement: Mapping[str, Any], where: str = "requirement") -> None:
-    """Raise `FormatError` where numbers of a requirement that each lie in their range do not go together."""
+    """Raise `FormatError` where numbers of a requirement each lie in their range and cannot be combined."""
     model = requirement["model"]
     if model == "rho-privacy" and not Fraction(requirement["rho1"]) < Fraction(requirement["rho2"]):
         raise FormatError(f"manifest.json: {where}.rho2 is not above rho1")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.arrays import Floats, Integers, Small, Unsigned, combine_codes
-from sfumato.release._covering_kernels import covering_groups, set_bits
+from sfumato.release._covering_kernels import Holders, covering_groups, set_bits
 
 Weigh = Callable[[Integers, Small], tuple[Floats, Integers]]
 """From people and groups that cover them: the belief that she is in that group, and which histogram then speaks of her."""
@@ -53,10 +53,10 @@ class Cover:
         dense, sparse = (self._rows(people, which) for which in self._dense_sparse)
         buffer = np.empty(max(_AT_ONCE, self.groups), np.int32)
         many = np.zeros(len(people), np.int64)
-        start, groups = self._lists
+        holders = Holders(self._bits, *self._lists)
         begin = 0
         while begin < len(people):
-            end = covering_groups(dense, self._bits, sparse, start, groups, begin, self.groups, buffer, many)
+            end = covering_groups(dense, sparse, holders, begin, self.groups, buffer, many)
             owner = np.repeat(np.arange(begin, end), many[begin:end])
             yield owner, buffer[: len(owner)].copy()
             begin = end

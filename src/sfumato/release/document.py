@@ -104,6 +104,7 @@ class ClosedEntry(TypedDict):
 class Gathered(TypedDict, total=False):
     """That a person has all her rows, which numbers of rows may share a group, and of how many values noise counts her.
 
+    With `shares` bounds follow from each band's own shares.
     Of a `unit` in place of people that it has the rows of all members; and whether these may have several.
     """
 
@@ -111,6 +112,7 @@ class Gathered(TypedDict, total=False):
     unit: Literal["household"]
     several: bool
     alike: Literal["rows", "sizes", "exact"] | list[Annotated[int, limits(minimum=2)]]
+    shares: Literal["band"]
     most: Whole | Annotated[dict[NameText, Whole], limits(minProperties=2)]
 
 

@@ -36,7 +36,7 @@ class Fragments:
         return starts(self.st_group, len(self.sizes))
 
 
-def auxiliary_names(columns: Sequence[str], prefix: str = "at") -> list[str]:
+def auxiliary_names(columns: Sequence[str]) -> list[str]:
     """Return the name of each column's auxiliary table: at_<column>.
 
     A table becomes a file, so a name that cannot be one, or that differs from another by its case alone, gives way to the
@@ -45,7 +45,7 @@ def auxiliary_names(columns: Sequence[str], prefix: str = "at") -> list[str]:
     folded = [name.casefold() for name in columns]
     plain = [bool(_PLAIN_NAME.fullmatch(name)) and folded.count(name.casefold()) == 1 for name in columns]
     return [
-        f"{prefix}_{name}" if free and not name.casefold().startswith("column_") else f"{prefix}_column_{place + 1}"
+        f"at_{name}" if free and not name.casefold().startswith("column_") else f"at_column_{place + 1}"
         for place, (name, free) in enumerate(zip(columns, plain, strict=True))
     ]
 

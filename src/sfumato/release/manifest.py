@@ -61,19 +61,22 @@ class Claim:
         bundled: bool = False,
         alike: str | None = None,
         household: str | None = None,
+        by_band: bool = False,
     ) -> Claim:
         """Return the claim that belief in each sensitive value stays within its bound, in the words it is always made in.
 
         With `sets` it speaks of the requirement's sets of values too; of `several` secrets, of every sensitive column by itself.
         Where secrets are `bundled` a person may have several values; `alike` says who shares a group, as `Manifest.alike` does.
-        With `household` whole households are published, and it says by which numbers they are told apart.
+        With `household` whole households are published, and it says by which numbers they are told apart. `by_band` says that
+        bounds follow from the shares among those who may share a group.
         """
+        own = {"sets": sets, "several": several, "by_band": by_band}
         if household:
-            return cls("association", adversary, _about_households(adversary, household, alike, sets=sets, several=several))
+            return cls("association", adversary, _about_households(adversary, household, alike, **own))
         article = "An" if adversary[0] in "aeiou" else "A"
         whom = "published person" if one_row_per_person else "published row (one person may have several)"
         if bundled:
-            return cls("association", adversary, _about_bundles(adversary, whom, alike, sets=sets, several=several))
+            return cls("association", adversary, _about_bundles(adversary, whom, alike, **own))
         return cls(
             "association",
             adversary,
@@ -124,7 +127,7 @@ _THROUGH: dict[str | None, str] = {
 """Through what an adversary may see a link between quasi values and what people have."""
 
 
-def _about_bundles(adversary: Adversary, whom: str, alike: str | None, *, sets: bool, several: bool) -> str:
+def _about_bundles(adversary: Adversary, whom: str, alike: str | None, *, sets: bool, several: bool, by_band: bool) -> str:
     """Return the claim about people who may have several values of a secret."""
     article = "An" if adversary[0] in "aeiou" else "A"
     return (
@@ -134,6 +137,7 @@ def _about_bundles(adversary: Adversary, whom: str, alike: str | None, *, sets: 
         + f", believes that a given {whom} has a given value "
         + ("of a given secret among hers " if several else "among hers ")
         + "with probability at most that value's bound"
+        + (f" for people {'of her band' if alike == 'band' else 'with as many rows'}" if by_band else "")
         + (
             ", and one of the values of a given set of the requirement with probability at most that set's bound."
             if sets
@@ -147,7 +151,7 @@ def _about_bundles(adversary: Adversary, whom: str, alike: str | None, *, sets: 
     )
 
 
-def _about_households(adversary: Adversary, many: str, alike: str | None, *, sets: bool, several: bool) -> str:
+def _about_households(adversary: Adversary, many: str, alike: str | None, *, sets: bool, several: bool, by_band: bool) -> str:
     """Return the claim about somebody of a household, and with it about every member."""
     article = "An" if adversary[0] in "aeiou" else "A"
     through = {
@@ -160,6 +164,7 @@ def _about_households(adversary: Adversary, many: str, alike: str | None, *, set
         f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi values and what households have"
         f"{through[alike or 'band']}{', nor between one secret and another' if several else ''}, believes that somebody of a "
         f"given published household has a given value {secret}with probability at most that value's bound"
+        + (f" for households {'of its band' if alike == 'band' else f'with as many {many}'}" if by_band else "")
         + (", and one of the values of a given set of the requirement with probability at most that set's bound" if sets else "")
         + f". So she does of every member, {BY_RELATIVES}."
         + (f" How many {many} a household has tells something about it, and that is not covered." if alike == "anybody" else "")
@@ -249,6 +254,11 @@ class Manifest:
         "anybody"; None where everybody has one row."""
         people = self.schema.get("declared", {}).get("people")
         return None if people is None or "alike" not in people else shared_by(people["alike"])
+
+    @property
+    def by_band(self) -> bool:
+        """Whether bounds follow from the shares in each band of numbers of rows, or members, in place of the table's."""
+        return bool(self.schema.get("declared", {}).get("people", {}).get("shares") == "band")
 
     @property
     def counted(self) -> int:

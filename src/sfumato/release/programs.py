@@ -107,7 +107,7 @@ PROGRAMS: dict[str, Program] = {
 }
 """Sfumato's own methods by their names."""
 
-FOREIGN = Program(forms=_GROUPS, basis=lambda method, against: None, keeps_sets=_always(True))
+FOREIGN = Program(forms=_GROUPS, basis=lambda method, against: None, keeps_sets=_always(True), keeps_each=_always(True))
 """What may stand beside a method of another package. Its basis is its package's word."""
 
 

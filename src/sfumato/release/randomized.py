@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,20 @@ from sfumato.table.frames import Native
 
 PART = "part"
 RECORDS = "records"
+
+
+class _PartPosterior(NamedTuple):
+    """Whose the rows of a part are, which of its values they show, and what is believed given each value shown.
+
+    That it was kept; and that it replaced another one, by that one's share, times a factor of the value shown.
+    """
+
+    part: RandomizedPart
+    owner: Integers
+    shown: Integers
+    kept: Floats
+    replaced: Floats
+    factor: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,13 +143,8 @@ class RandomizedRelease(Release):
             result: Floats = beliefs / np.bincount(owner, minlength=owners)[:, None]
         return result
 
-    def _posteriors(
-        self, owner: Integers, row: Integers, shares: Sequence[Floats] | None
-    ) -> Iterator[tuple[RandomizedPart, Integers, Integers, Floats, Floats, Floats]]:
-        """Yield every part, whose its rows are, which of its values they show, and what is believed given each value shown.
-
-        That it was kept; and that it replaced another one, by that one's share, times a factor of the value shown.
-        """
+    def _posteriors(self, owner: Integers, row: Integers, shares: Sequence[Floats] | None) -> Iterator[_PartPosterior]:
+        """Yield what is believed of the rows of every part."""
         part, value = self.part[row], self.value[row]
         for i, (one, prior) in enumerate(zip(self.parts, self.priors if shares is None else shares, strict=True)):
             mine = part == i
@@ -144,7 +153,7 @@ class RandomizedRelease(Release):
             replaced = prior * (1 - one.kept) / len(one)
             seen = prior * one.kept + replaced.sum()
             with np.errstate(invalid="ignore", divide="ignore"):
-                yield one, owner[mine], place[value[mine]], prior * one.kept / seen, replaced, 1 / seen
+                yield _PartPosterior(one, owner[mine], place[value[mine]], prior * one.kept / seen, replaced, 1 / seen)
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim against this adversary in the words that such a release makes it in."""

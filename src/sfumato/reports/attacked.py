@@ -35,8 +35,8 @@ def attacked(case: ReportCase, names: Sequence[str] | None, progress: Progress) 
         if not case.several:
             raise
         return Section("attacks", "What attacks reach", [Prose([f"Not measured: {error.message}."])])
-    done = [one for one in results if not one.refused and one.success is not None]
-    broken = [one for one in results if one.verdict == "refuted"]
+    done = [result for result in results if not result.refused and result.success is not None]
+    broken = [result for result in results if result.verdict == "refuted"]
     blocks: list[PageBlock] = [
         Prose(
             [
@@ -56,22 +56,30 @@ def attacked(case: ReportCase, names: Sequence[str] | None, progress: Progress) 
         blocks.append(Note(beyond, "careful"))
     if done:
         blocks.append(ChartFigure(_drawn(done), CAPTION, _numbers(done)))
-    tried = {one.attack for one in results}
+    tried = {result.attack for result in results}
     adversaries: dict[str, Any] = {**ATTACKS, **(HELD if case.release.manifest.bundled else {})}
     blocks.append(
-        Definitions([(f"{name} ({one.knows})", f"She {one.says}.") for name, one in adversaries.items() if name in tried])
+        Definitions(
+            [
+                (f"{name} ({adversary.knows})", f"She {adversary.says}.")
+                for name, adversary in adversaries.items()
+                if name in tried
+            ]
+        )
     )
-    left = [f"{one.name}: not done, {_plain(one.refused)}." for one in results if one.refused]
+    left = [f"{result.name}: not done, {_plain(result.refused)}." for result in results if result.refused]
     blocks += [Prose(left)] if left else []
     return Section("attacks", "What attacks reach", blocks)
 
 
 def _beyond(done: Sequence[AttackResult]) -> str:
     """Return what the best of those who learn links reaches, against whom nothing is promised; "" where none beats guessing."""
-    best = max((one for one in done if one.knows == "statistician"), key=lambda one: one.success or 0.0, default=None)
-    counting = [one for one in done if one.knows == "counter" and one.over]
+    best = max(
+        (result for result in done if result.knows == "statistician"), key=lambda result: result.success or 0.0, default=None
+    )
+    counting = [result for result in done if result.knows == "counter" and result.over]
     if counting:
-        most = max(counting, key=lambda one: one.over or 0.0)
+        most = max(counting, key=lambda result: result.over or 0.0)
         knows = most.attack.replace("number-of-", "how many ")
         return (
             f"Not promised, and reached: of {percent(most.over or 0.0, 1)} of people somebody who knows {knows} everybody has "
@@ -93,19 +101,22 @@ def _plain(why: str) -> str:
 
 def _numbers(done: Sequence[AttackResult]) -> Grid:
     rows = []
-    for one in done:
-        shares = (one.success or 0.0, one.baseline, one.mean_belief, one.largest_belief)
+    for result in done:
+        shares = (result.success or 0.0, result.baseline, result.mean_belief, result.largest_belief)
         shown = ("" if share is None else percent(share, 1) for share in shares)
-        rows.append((one.name, one.knows, *shown, VERDICTS[one.verdict]))
+        rows.append((result.name, result.knows, *shown, VERDICTS[result.verdict]))
     headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "promise")
     return Grid("The numbers", headings, rows, right=(2, 3, 4, 5))
 
 
 def _drawn(done: Sequence[AttackResult]) -> str:
     alt = altair()
-    data = [{"attack": one.name, "success": one.success, "baseline": one.baseline, "verdict": one.verdict} for one in done]
+    data = [
+        {"attack": result.name, "success": result.success, "baseline": result.baseline, "verdict": result.verdict}
+        for result in done
+    ]
     base = alt.Chart(alt.Data(values=data)).encode(
-        y=alt.Y("attack:N", sort=[str(one["attack"]) for one in data], title=None, axis=alt.Axis(labelLimit=320))
+        y=alt.Y("attack:N", sort=[str(row["attack"]) for row in data], title=None, axis=alt.Axis(labelLimit=320))
     )
     x = alt.X(
         "success:Q", title="people whose value is named", axis=alt.Axis(format="~%", tickCount=6), scale=alt.Scale(zero=True)

@@ -25,9 +25,9 @@ BINS = 24
 def believed(case: ReportCase) -> Section | None:
     """Return the distribution of beliefs and the values closest to their allowance; nothing where beliefs are not known."""
     blocks: list[PageBlock] = []
-    for number, one in enumerate(case.each):
-        found = _believed(one, f"-{number + 1}" if one.secret else "")
-        blocks += [Prose([f"Of {one.secret}:"]), *found] if one.secret and found else found
+    for number, part in enumerate(case.each):
+        shown = _believed(part, f"-{number + 1}" if part.secret else "")
+        blocks += [Prose([f"Of {part.secret}:"]), *shown] if part.secret and shown else shown
     if not blocks:
         return None
     if case.quasi and len(case.quasi[0].codes) > MOST_PEOPLE:
@@ -111,45 +111,45 @@ def _histogram(beliefs: Floats, title: str, mean: float, mark: str, whom: str = 
         title=f"{whom.capitalize()} by {title}",
         numbered=f"beliefs{mark}",
     )
-    rows = [(f"{percent(one['low'], 1)} to {percent(one['high'], 1)}", f"{one['people']:,}") for one in data]
+    rows = [(f"{percent(row['low'], 1)} to {percent(row['high'], 1)}", f"{row['people']:,}") for row in data]
     return svg, Grid("The numbers", (title, whom), rows, right=(1,))
 
 
 def _nearest(case: ReportCase, largest: Floats) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for label, belief in zip(case.release.labels, largest.tolist(), strict=True):
         bound = case.bounds.get(label)
         if bound is not None and bound < 1:
             share = case.shares.get(label)
-            found.append(
+            rows.append(
                 {"value": label, "belief": belief, "bound": float(bound), "share": None if share is None else float(share)}
             )
-    return sorted(found, key=lambda one: -one["belief"] / one["bound"])[:NEAREST]
+    return sorted(rows, key=lambda row: -row["belief"] / row["bound"])[:NEAREST]
 
 
 def _closest(nearest: list[dict[str, Any]], mark: str) -> list[PageBlock]:
     alt = altair()
     base = alt.Chart(alt.Data(values=nearest)).encode(
-        y=alt.Y("value:N", sort=[one["value"] for one in nearest], title=None, axis=alt.Axis(labelLimit=220))
+        y=alt.Y("value:N", sort=[row["value"] for row in nearest], title=None, axis=alt.Axis(labelLimit=220))
     )
     x = alt.X("belief:Q", title="belief", axis=alt.Axis(format="~%", tickCount=7))
     layers = [
         base.mark_bar(color=colour(0), height=9, opacity=0.85).encode(x=x),
         base.mark_tick(color=colour(1), thickness=3, size=18).encode(x=alt.X("bound:Q")),
     ]
-    if all(one["share"] is not None for one in nearest):
+    if all(row["share"] is not None for row in nearest):
         layers.append(base.mark_tick(color=colour("ink"), thickness=2, size=12).encode(x=alt.X("share:Q")))
     chart = alt.layer(*layers).properties(width=WIDTH - 130, height=22 * len(nearest))
     svg = picture_svg(chart, title="The values closest to their bounds", numbered=f"closest{mark}")
     rows = [
         (
-            one["value"],
-            "" if one["share"] is None else percent(one["share"]),
-            percent(one["belief"]),
-            percent(one["bound"]),
-            percent(one["belief"] / one["bound"], 0),
+            row["value"],
+            "" if row["share"] is None else percent(row["share"]),
+            percent(row["belief"]),
+            percent(row["bound"]),
+            percent(row["belief"] / row["bound"], 0),
         )
-        for one in nearest
+        for row in nearest
     ]
     headings = ("value", "everybody knows", "a reader's largest belief", "bound", "used")
     words = (
@@ -178,7 +178,7 @@ def unique(case: ReportCase) -> Section | None:
         )
         .properties(width=WIDTH, height=190)
     )
-    rows = [(one["k"], f"{one['people']:,}", percent(one["people"] / total, 1)) for one in data]
+    rows = [(row["k"], f"{row['people']:,}", percent(row["people"] / total, 1)) for row in data]
     shows = case.release.shown_as.exact_quasi
     means = (
         "That is no breach of the promise: the release shows everybody's quasi values, and a unique person's row is found by "
@@ -197,8 +197,8 @@ def unique(case: ReportCase) -> Section | None:
     if case.table is not None and case.table.bundles is None:
         blocks.append(Prose(finding(risk_of(case.table), shown=shows)))
         blocks += [
-            Note(f"{one.name} nearly determines the sensitive value: no bound covers such a link.", "careful")
-            for one in risk_of(case.table).columns
-            if one.determines
+            Note(f"{column.name} nearly determines the sensitive value: no bound covers such a link.", "careful")
+            for column in risk_of(case.table).columns
+            if column.determines
         ]
     return Section("unique", "Who is unique, and what that means", blocks)

@@ -51,7 +51,7 @@ def boxes(case: ReportCase) -> Section | None:
     numbers = Grid(
         "The boxes shown",
         (first.name, second.name),
-        [(_range(first, one["x"], one["x2"]), _range(second, one["y"], one["y2"])) for one in data],
+        [(_range(first, box["x"], box["x2"]), _range(second, box["y"], box["y2"])) for box in data],
     )
     words = "People of one box share their sensitive values: the release says how often each occurs among them, not who has it."
     return Section(
@@ -67,8 +67,8 @@ def _most_divided(quasi: tuple[Column, ...], group: Array) -> tuple[Column, Colu
         sizes = np.bincount(group, minlength=len(low))
         return column.size <= 2, float(((high - low) * sizes).sum() / sizes.sum() / max(column.size - 1, 1))
 
-    one, other = sorted(quasi, key=width)[:2]
-    return (one, other) if one.size >= other.size else (other, one)
+    widest, other = sorted(quasi, key=width)[:2]
+    return (widest, other) if widest.size >= other.size else (other, widest)
 
 
 def _ends(column: Column, group: Array) -> tuple[Integers, Integers]:

@@ -41,7 +41,7 @@ class ReportCase:
         release: Any = self.release
         if len(release.secrets) == 1:
             return (self,)
-        tables = {} if self.table is None else {one.schema.sensitive[0]: one for one in self.table.each()}
+        tables = {} if self.table is None else {part.schema.sensitive[0]: part for part in self.table.each()}
         return tuple(replace(self, release=release.of(name), table=tables.get(name), secret=name) for name in release.secrets)
 
     @property
@@ -71,10 +71,10 @@ class ReportCase:
             return None
         people = pa.table({column.name: column.take(self.sample).arrow() for column in self.quasi})
         try:
-            found: Floats = getattr(self.release, which)(people)
+            beliefs: Floats = getattr(self.release, which)(people)
         except SfumatoError:
             return None
-        return found
+        return beliefs
 
     @cached_property
     def truth(self) -> tuple[Integers, Integers] | None:
@@ -102,7 +102,7 @@ class ReportCase:
         """The bound of every value, as far as it is known."""
         manifest = self.release.manifest
         if manifest.values is not None:
-            return {str(one["value"]): Fraction(str(one["bound"])) for one in manifest.values if "bound" in one}
+            return {str(entry["value"]): Fraction(str(entry["bound"])) for entry in manifest.values if "bound" in entry}
         limits = None if self.table is None else limits_of(self.release, self.table)
         return {} if limits is None else dict(zip(self.release.labels, map(Fraction, limits.tolist()), strict=True))
 
@@ -122,7 +122,7 @@ class ReportCase:
         if self.table is not None:
             counts: Mapping[str, Any] = self.table.sensitive.histogram()
         else:
-            counts = {str(one["value"]): one["count"] for one in self.release.manifest.values or () if "count" in one}
+            counts = {str(entry["value"]): entry["count"] for entry in self.release.manifest.values or () if "count" in entry}
         total = self.release.manifest.rows if self.several else sum(counts.values())
         return {value: Fraction(count, total) for value, count in counts.items()} if total else {}
 

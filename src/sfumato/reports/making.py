@@ -30,15 +30,27 @@ def report(
     the text of the policy, for the private report. `links` is what `audit` takes.
     """
     place = Path(out)
-    content = compose(release, table, place, public=public, attacks=attacks, policy=policy, links=links, progress=progress)
+    require_free(place, public=public)
+    content = compose(release, table, public=public, attacks=attacks, policy=policy, links=links, progress=progress)
     save(content, place, public=public)
     return place
+
+
+def require_free(place: Path, *, public: bool) -> None:
+    """Refuse a place where a report cannot be, before the work: one that exists, or a file of a release."""
+    from sfumato.receipt import refuse_in_release
+
+    if public:
+        refuse_in_release(Path(os.path.abspath(place)), why="an audit refuses a release with files that are not its own")
+    else:
+        refuse_in_release(Path(os.path.abspath(place)))
+    if place.exists():
+        raise OutputError(f"{place} exists already", hint="choose another name, or remove it")
 
 
 def compose(
     release: Any,
     table: Table | None,
-    place: Path,
     *,
     public: bool,
     attacks: Sequence[str] | None,
@@ -46,9 +58,8 @@ def compose(
     links: Any = None,
     progress: Progress | None,
 ) -> bytes:
-    """Return the report that is to be written to a new file; a place where it cannot be is refused before the work."""
+    """Return the report that is to be written to a new file."""
     from sfumato.api import audit
-    from sfumato.receipt import refuse_in_release
     from sfumato.release import Release
     from sfumato.reports.case import ReportCase
     from sfumato.reports.page import html_of, page_of
@@ -59,12 +70,6 @@ def compose(
         raise PolicyError(
             f"table: got a {type(table).__name__}", hint="Table.read(path, schema) or Table.from_frame(frame, schema)"
         )
-    if public:
-        refuse_in_release(Path(os.path.abspath(place)), why="an audit refuses a release with files that are not its own")
-    else:
-        refuse_in_release(Path(os.path.abspath(place)))
-    if place.exists():
-        raise OutputError(f"{place} exists already", hint="choose another name, or remove it")
     with listening(progress or silent) as tell:
         tell("the audit", 0.0)
         checked = audit(release, table, links=links)

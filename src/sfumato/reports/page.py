@@ -39,9 +39,9 @@ def page_of(case: ReportCase, *, attacks: Sequence[str] | None = None, progress:
     tried = None if case.public else attacked(case, attacks, lambda stage, done: progress(f"attack: {stage}", 0.3 + 0.4 * done))
     progress("usefulness", 0.7)
     last = [useful(case), boxes(case), settings(case), glossary()]
-    sections = [one for one in (*first, *middle, tried, *last) if one is not None and one.blocks]
+    sections = [section for section in (*first, *middle, tried, *last) if section is not None and section.blocks]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    sensitive = ", ".join(str(one["name"]) for one in case.release.manifest.schema["sensitive"])
+    sensitive = ", ".join(str(column["name"]) for column in case.release.manifest.schema["sensitive"])
     rows = "rows" if case.release.manifest.parameters.get("one_row_per_person") is False else "people"
     return Page(
         title=f"Privacy report: {case.release.rows:,} {rows}, {sensitive}",
@@ -65,7 +65,9 @@ def _cards(case: ReportCase, sections: Sequence[Section]) -> list[Card]:
     if case.covered and audit.holds:
         only, strongest = "whom it is promised against, and nobody else", "the strongest adversary it is promised against"
         cards.append(Card(case.covered[-1], only if case.by_prior else strongest))
-    closest = max((one for one in audit.claims if one.used is not None), key=lambda one: one.used or 0, default=None)
+    closest = max(
+        (result for result in audit.claims if result.used is not None), key=lambda result: result.used or 0, default=None
+    )
     if closest is not None and closest.used is not None:
         cards.append(Card(percent(closest.used, 0), "of its allowance is used by the belief closest to its bound"))
     if audit.exposure is not None and case.table is not None:

@@ -46,8 +46,8 @@ def settings(case: ReportCase) -> Section:
         ("coins", "from a seed: for experiments only" if manifest.seeded else "of the operating system"),
     ]
     blocks: list[PageBlock] = [Grid("What the manifest says", ("setting", "value"), [(name, str(value)) for name, value in rows])]
-    written = [one for table in manifest.tables.values() for one in table["files"]]
-    files = [(str(one["file"]), f"{one['rows']:,}", str(one["sha256"])) for one in written]
+    written = [file for table in manifest.tables.values() for file in table["files"]]
+    files = [(str(file["file"]), f"{file['rows']:,}", str(file["sha256"])) for file in written]
     if files:
         blocks.append(Grid("The files", ("file", "rows", "SHA-256"), files, right=(1,)))
     steps = ["sfumato publish TABLE --policy POLICY --out RELEASE", "sfumato audit RELEASE --table TABLE"]

@@ -40,16 +40,16 @@ def useful(case: ReportCase) -> Section:
 
 def _expected(case: ReportCase) -> list[PageBlock]:
     try:
-        found = case.release.quality()
+        quality = case.release.quality()
     except SfumatoError:
         return []
-    each = found.each if isinstance(found, QualityOfEach) else {"": found}
-    notes = dict.fromkeys(one.note for one in each.values() if one.note)
+    each = quality.each if isinstance(quality, QualityOfEach) else {"": quality}
+    notes = dict.fromkeys(quality.note for quality in each.values() if quality.note)
     words = (
         "Anybody with the release can ask how many people fulfil a condition, and gets an estimate with its error. What "
         "to expect, computed from the release alone:"
     )
-    return [Prose([words, *map(_without, notes)]), *(grid for name, one in each.items() for grid in _quality(name, one))]
+    return [Prose([words, *map(_without, notes)]), *(grid for name, quality in each.items() for grid in _quality(name, quality))]
 
 
 def _without(note: str) -> str:
@@ -58,17 +58,19 @@ def _without(note: str) -> str:
     return f"Some answers come without an interval: {why}." if why != note else f"{note[:1].upper()}{note[1:]}."
 
 
-def _quality(secret: str, found: Quality) -> list[PageBlock]:
+def _quality(secret: str, quality: Quality) -> list[PageBlock]:
     """Return the expected errors of one secret, by name where there are several."""
     error = "the error to expect, as a share of the answer"
     of = f" of {secret}" if secret else ""
     return [
-        Grid(f"Typical questions{of}", ("question", "asked", error, "with an interval"), found.question_rows(), right=(1, 2, 3)),
+        Grid(
+            f"Typical questions{of}", ("question", "asked", error, "with an interval"), quality.question_rows(), right=(1, 2, 3)
+        ),
         Grid(
             f"Every column: how much of its links with the sensitive values{of} is learned, how many people's groups are alike "
             "in it, and the error of its two-way table",
             ("column", "learned", "settled", "error", "with an interval"),
-            found.column_rows(),
+            quality.column_rows(),
             right=(1, 2, 3, 4),
         ),
     ]
@@ -78,19 +80,19 @@ def _measured(release: Release, table: Table) -> list[PageBlock]:
     """Return errors of random questions beside the truth, by the size of the true answer."""
     sets, ranges = random_workloads(table, QUESTIONS)
     try:
-        found = query_error(release, table, Workload("random", (*sets, *ranges)))
+        error = query_error(release, table, Workload("random", (*sets, *ranges)))
     except InputError:
         return []
     rows = [
         (
-            one.name,
-            f"{one.queries:,}",
-            percent(one.median, 1),
-            percent(one.independence_median, 1),
-            percent(one.intervals, 0),
-            "" if one.held is None else percent(one.held, 0),
+            part.name,
+            f"{part.queries:,}",
+            percent(part.median, 1),
+            percent(part.independence_median, 1),
+            percent(part.intervals, 0),
+            "" if part.held is None else percent(part.held, 0),
         )
-        for one in (found, *found.classes)
+        for part in (error, *error.classes)
     ]
     headings = ("true answer", "questions", "median error", "assuming independence", "with an interval", "which holds")
     words = (
@@ -108,7 +110,7 @@ def _crosstabs(release: Release, table: Table) -> list[PageBlock]:
         asked = crosstab_workload(replace(table, quasi=(column,)), queries=CELLS)
         truth = true_answers(table, asked).astype(float)
         answers = count_many(release, asked.queries)
-        guess = np.array([one.value for one in answers if isinstance(one, Estimate)])
+        guess = np.array([answer.value for answer in answers if isinstance(answer, Estimate)])
         kept = truth >= 10
         if not kept.any():
             continue
@@ -140,7 +142,7 @@ def _one_way(release: Release, table: Table) -> str:
     """Return how well the shares of single values are kept."""
     queries = crosstab_workload(replace(table, quasi=table.quasi[:1]), bands=1, queries=500).queries
     truth = true_answers(table, queries).astype(float)
-    guess = np.array([one.value for one in count_many(release, queries) if isinstance(one, Estimate)])
+    guess = np.array([answer.value for answer in count_many(release, queries) if isinstance(answer, Estimate)])
     off = float(np.abs(guess - truth).sum() / truth.sum())
     exact = "exactly" if off < 1e-9 else f"up to {percent(off, 1)} of all people"
     return f"One-way tables: how many people have each sensitive value is kept {exact}."
@@ -148,8 +150,8 @@ def _one_way(release: Release, table: Table) -> str:
 
 def _scatter(points: Sequence[dict[str, float | str]], names: Sequence[str]) -> str:
     alt = altair()
-    low = min(min(float(one["truth"]), float(one["guess"])) for one in points)
-    high = max(max(float(one["truth"]), float(one["guess"])) for one in points)
+    low = min(min(float(point["truth"]), float(point["guess"])) for point in points)
+    high = max(max(float(point["truth"]), float(point["guess"])) for point in points)
     scale = alt.Scale(type="log", domain=[low / 1.1, high * 1.1], nice=False)
     line = alt.Chart(alt.Data(values=[{"truth": low, "guess": low}, {"truth": high, "guess": high}]))
     x = alt.X("truth:Q", scale=scale, title="true count", axis=alt.Axis(format=",~g", tickCount=5))

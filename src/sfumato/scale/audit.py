@@ -63,10 +63,10 @@ def audit_parts(
     """
     table = None if outline is None else outline.table
     try:
-        found = JUDGES[manifest.form](_AuditTask(directory, manifest, place, table, people, draw, in_parts))
+        judged = JUDGES[manifest.form](_AuditTask(directory, manifest, place, table, people, draw, in_parts))
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
-    return completed(found.audit, manifest, found.texts, table, found.problems)
+    return completed(judged.audit, manifest, judged.texts, table, judged.problems)
 
 
 class _AuditTask(NamedTuple):
@@ -94,7 +94,7 @@ def _buckets(asked: _AuditTask) -> _Judged:
     read = reread(directory, manifest, place / "release")
     whole = read.release
     problems = [*read.problems, *whole.contradictions()]
-    secrets = [one.domain.table.slice(0, 0) for one in whole.each]
+    secrets = [part.domain.table.slice(0, 0) for part in whole.each]
     comparable = _comparable(manifest, {"qit": _empty(read.release.quasi), **_named(secrets)}, table, problems)
     own = _own_codes(comparable)
     passes = count()
@@ -111,21 +111,21 @@ def _buckets(asked: _AuditTask) -> _Judged:
 
     audit = _each(whole, comparable, draw, judge)
     if read.entries:
-        shown = [own.shown(one) for own, one in zip(read.entries, whole.each, strict=True)]
+        shown = [own.shown(part) for own, part in zip(read.entries, whole.each, strict=True)]
         audit = replay_buckets(audit, Case(whole), read.rows, shown)
     quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
-    return _Judged(audit, quasi | _named([one.domain.table for one in whole.each]), problems)
+    return _Judged(audit, quasi | _named([part.domain.table for part in whole.each]), problems)
 
 
 def _named(secrets: Sequence[pa.Table]) -> dict[str, pa.Table]:
-    return {f"st{k}": one for k, one in enumerate(secrets)}
+    return {f"st{k}": table for k, table in enumerate(secrets)}
 
 
 def _each(release: Any, table: Table | None, draw: bool, judge: Callable[[Case[Any], int], Audit]) -> Audit:
     """Return the audit of a release by that of each of its secrets."""
 
     def judged(case: Case[Any]) -> Audit:
-        return judge(case, next(k for k, one in enumerate(release.each) if one is case.release))
+        return judge(case, next(k for k, part in enumerate(release.each) if part is case.release))
 
     return audit_each(Case(release, table, None, None, None, draw), judged)
 
@@ -158,14 +158,14 @@ def _ranges(asked: _AuditTask) -> _Judged:
         problems.append(each[0]._disorder.message)
     problems += release.contradictions()
     none = np.zeros(0, np.int32)
-    shown = {"records": pa.table({name: one for box in each[0].boxes for name, one in box_arrays(box, none).items()})}
-    shown |= _named([one.domain.table.slice(0, 0) for one in each])
+    shown = {"records": pa.table({name: array for box in each[0].boxes for name, array in box_arrays(box, none).items()})}
+    shown |= _named([part.domain.table.slice(0, 0) for part in each])
     comparable = _comparable(manifest, shown, table, problems)
     everybody = _distinct(comparable, people, place)
     audit = _each(release, comparable, draw, lambda case, k: audit_ranges(case, everybody(k)))
     audit = replay_ranges(audit, Case(release, comparable), everybody(0))
     texts = {box.name: pa.table({box.name: box.values}) for box in each[0].boxes}
-    return _Judged(audit, texts | _named([one.domain.table for one in each]), problems)
+    return _Judged(audit, texts | _named([part.domain.table for part in each]), problems)
 
 
 def _columns(asked: _AuditTask) -> _Judged:
@@ -211,9 +211,9 @@ class _Exposed:
     def exposure(self, slots: PartPairs, shares: Floats, kept: Floats) -> float:
         """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
         total, people = 0.0, 0
-        for one in self.parts():
-            rows = int(one.totals.sum())
-            total += one.classes.exposure(slots, shares, kept) * rows
+        for part in self.parts():
+            rows = int(part.totals.sum())
+            total += part.classes.exposure(slots, shares, kept) * rows
             people += rows
         return total / max(1, people)
 
@@ -247,9 +247,9 @@ class _Distinct:
 
     def of(self, codes: Array) -> _Distinct:
         """Return the same people with a value of one secret, given for each code of the sensitive attribute."""
-        found = copy(self)
-        found.own = codes
-        return found
+        same = copy(self)
+        same.own = codes
+        return same
 
     def __len__(self) -> int:
         return len(self.files)
@@ -329,9 +329,9 @@ def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place:
         many, published = int(number.max(initial=-1)) + 1, len(group)
         mine, theirs = dealt(np.repeat(number[:published], times), many), dealt(number[published:], many)
         known, shown = lists.read(k)
-        found = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, group), times), truth[some.secret], shown)
-        invented, lost, misplaced = invented + found[0], lost + found[1], misplaced + found[2]
-        certain.add(known[shown.group], shown.value, found[3])
+        walked = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, group), times), truth[some.secret], shown)
+        invented, lost, misplaced = invented + walked[0], lost + walked[1], misplaced + walked[2]
+        certain.add(known[shown.group], shown.value, walked[3])
     return BucketWalk(invented, lost, misplaced, entries.crowded(certain))
 
 
@@ -342,10 +342,10 @@ def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, plac
     total = NoisyWalk(torn=False, truth=np.zeros((groups, len(domain)), np.int64))
     for some in _Files(read, table, people if table is not None else None, place)(read.rows):
         mine = None if truth is None else truth[some.secret]
-        found = walk_together(some.key, some.group, mine, groups, len(domain))
-        known = None if total.truth is None or found.truth is None else total.truth + found.truth
-        lost, invented = total.lost + found.lost, total.invented + found.invented
-        total = NoisyWalk(total.torn or found.torn, invented, lost, total.undeclared or found.undeclared, known)
+        walked = walk_together(some.key, some.group, mine, groups, len(domain))
+        known = None if total.truth is None or walked.truth is None else total.truth + walked.truth
+        lost, invented = total.lost + walked.lost, total.invented + walked.invented
+        total = NoisyWalk(total.torn or walked.torn, invented, lost, total.undeclared or walked.undeclared, known)
     return total
 
 

@@ -61,8 +61,8 @@ class RoundRobin:
         place = np.arange(begin, end)
         which = np.searchsorted(ends, place, side="right")
         within = place - (ends - self.allocation[value])[which]
-        found: Integers = first[which] + (turn[which] + within) % self.numbers[which]
-        return found
+        groups: Integers = first[which] + (turn[which] + within) % self.numbers[which]
+        return groups
 
 
 class AnatomySlots:
@@ -86,20 +86,20 @@ class AnatomySlots:
             self.extra[value].append(int(places_for(held, self.groups, drawn)))
 
     def _slots(self, value: int) -> Integers:
-        found: Integers = self.files[value].read()[0]
-        return found
+        numbers: Integers = self.files[value].read()[0]
+        return numbers
 
     def take(self, value: int, begin: int, end: int) -> Integers:
         """Return the groups of these people of a value."""
-        found, at = [], 0
+        pieces, at = [], 0
         file = self.files[value]
         with file.path.open("rb") as stream:  # the blocks of a file of one column follow one another
             drawn = min(end, file.total)
             stream.seek(begin * _LONG.itemsize)
-            found.append(np.frombuffer(stream.read(max(drawn - begin, 0) * _LONG.itemsize), _LONG))
+            pieces.append(np.frombuffer(stream.read(max(drawn - begin, 0) * _LONG.itemsize), _LONG))
         at = max(begin - file.total, 0)
-        found.append(np.array(self.extra[value][at : max(end - file.total, 0)], dtype=np.int64))
-        return np.concatenate(found)
+        pieces.append(np.array(self.extra[value][at : max(end - file.total, 0)], dtype=np.int64))
+        return np.concatenate(pieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def ranked_files(ordered: Sequence[Blocks], sizes: Sequence[int], random: Random
     """Return everybody by value, then by a coin of her place in these files, which comes last; in files of one block each."""
     # Where two people of one value drew equal coins, all draw again.
     drawn = (_ranked(ordered, sizes, random.spawn(attempt), place, at_once) for attempt in count())
-    ranked = next(found for found in drawn if found is not None)
+    ranked = next(file for file in drawn if file is not None)
     for file in ordered:
         file.path.unlink(missing_ok=True)
     return ranked
@@ -156,8 +156,8 @@ def _ranked(
         order = np.lexsort((columns[-1], columns[-2]))
         *rest, value, key = (column[order] for column in columns)
         if ((key[1:] == key[:-1]) & (value[1:] == value[:-1])).any():
-            for one in files:
-                one.path.unlink(missing_ok=True)
+            for other in files:
+                other.path.unlink(missing_ok=True)
             return None
         file.append([*rest, value, key])
     return files
@@ -177,9 +177,9 @@ def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: GroupAssignme
         group = np.empty(len(value), np.int64)
         heads = np.flatnonzero(np.append(True, value[1:] != value[:-1]))
         for begin, end in zip(heads.tolist(), [*heads[1:].tolist(), len(value)], strict=True):
-            one = int(value[begin])
-            group[begin:end] = slots.take(one, int(taken[one]), int(taken[one]) + end - begin)
-            taken[one] += end - begin
+            code = int(value[begin])
+            group[begin:end] = slots.take(code, int(taken[code]), int(taken[code]) + end - begin)
+            taken[code] += end - begin
         scatter([*codes, value, group], group * many // slots.groups, files)
     for file in files:
         columns = file.take()
@@ -279,4 +279,4 @@ def _arranged(
         rows[-1].append([*codes, group])
         entries.append(Blocks(place / f"entries{k}", Layout((_LONG, _LONG, _LONG))))
         entries[-1].append(list(_entries(group, value, sizes[-1])))
-    return Dealt(Series([one for one in rows if one.total]), Series([one for one in entries if one.total]), ordered)
+    return Dealt(Series([file for file in rows if file.total]), Series([file for file in entries if file.total]), ordered)

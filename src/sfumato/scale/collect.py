@@ -37,8 +37,8 @@ def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: ShardBoxes, p
     rows = Blocks(place / name, layout)
     if made.rows:
         rows.append(made.rows)
-    lean = replace(made, rows=[])
-    return StoredShard(leaf, rows, lean, piece)
+    without_rows = replace(made, rows=[])
+    return StoredShard(leaf, rows, without_rows, piece)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,11 @@ class Collected:
         length[-1] -= int(ends[high - 1]) - end
         pieces: list[list[Array]] = []
         start, at = np.zeros(len(self.shards), np.int64), 0
-        for one in np.unique(shard).tolist():
-            mine = shard == one
+        for number in np.unique(shard).tolist():
+            mine = shard == number
             first, last = int(offset[mine].min()), int((offset[mine] + length[mine]).max())
-            pieces.append(self.shards[one].rows.slice(first, last))
-            start[one] = at - first
+            pieces.append(self.shards[number].rows.slice(first, last))
+            start[number] = at - first
             at += last - first
         after = np.cumsum(length)
         places = np.repeat(offset + start[shard] - (after - length), length) + np.arange(end - begin)
@@ -95,13 +95,13 @@ def collect(shards: Sequence[StoredShard], order: Integers | None = None) -> Col
     Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
     `order`, if given, lists the boxes along the cuts in the order of their numbers.
     """
-    boxes_of = [len(one.made.sizes) for one in shards]
-    size, first = np.concatenate([one.made.sizes for one in shards]), np.concatenate([one.made.firsts for one in shards])
+    boxes_of = [len(shard.made.sizes) for shard in shards]
+    size, first = np.concatenate([shard.made.sizes for shard in shards]), np.concatenate([shard.made.firsts for shard in shards])
     of_shard = np.repeat(np.arange(len(shards)), boxes_of)
-    at = np.concatenate([np.cumsum(one.made.sizes) - one.made.sizes for one in shards])
-    of_piece = np.repeat([one.piece for one in shards], boxes_of)
+    at = np.concatenate([np.cumsum(shard.made.sizes) - shard.made.sizes for shard in shards])
+    of_piece = np.repeat([shard.piece for shard in shards], boxes_of)
     before = np.repeat(np.cumsum(boxes_of) - boxes_of, boxes_of)
-    along = before + np.concatenate([one.made.box for one in shards]) - np.cumsum(of_piece > 0)
+    along = before + np.concatenate([shard.made.box for shard in shards]) - np.cumsum(of_piece > 0)
     whole = np.cumsum(of_piece == 0) - 1  # pieces of one box follow one another
     boxes = int(whole[-1]) + 1
     head = np.flatnonzero(of_piece == 0)
@@ -111,7 +111,7 @@ def collect(shards: Sequence[StoredShard], order: Integers | None = None) -> Col
     runs = np.argsort(number[whole], kind="stable")
     total = np.bincount(number[whole], weights=size, minlength=boxes).astype(np.int64)
     entries, value, count = _entries(shards, number[whole], boxes)
-    accounts = [one.made.account for one in shards if one.made.account is not None]
+    accounts = [shard.made.account for shard in shards if shard.made.account is not None]
     account = np.concatenate(accounts) if accounts else None
     return Collected(
         shards=tuple(shards),
@@ -130,9 +130,9 @@ def collect(shards: Sequence[StoredShard], order: Integers | None = None) -> Col
 
 def seen_together(shards: Sequence[StoredShard], columns: Sequence[Column]) -> tuple[Seen, ...]:
     """Return what boxes show column by column, from left to right along the cuts."""
-    piece = np.concatenate([np.full(len(one.made.sizes), one.piece) for one in shards])
+    piece = np.concatenate([np.full(len(shard.made.sizes), shard.piece) for shard in shards])
     box = np.cumsum(piece == 0) - 1
-    return tuple(together([one.made.seen[j] for one in shards], box, column.size) for j, column in enumerate(columns))
+    return tuple(together([shard.made.seen[j] for shard in shards], box, column.size) for j, column in enumerate(columns))
 
 
 def collect_ranges(shards: Sequence[StoredShard], columns: Sequence[Column]) -> tuple[Collected, tuple[Box, ...]]:
@@ -141,7 +141,7 @@ def collect_ranges(shards: Sequence[StoredShard], columns: Sequence[Column]) -> 
     Of two boxes with the same ranges the one comes first whose values do, written one after another. Where these first differ in
     how often a value occurs, that is the one which ends there, else the one in which it occurs more often.
     """
-    shown = tuple(box_shown(column, one) for column, one in zip(columns, seen_together(shards, columns), strict=True))
+    shown = tuple(box_shown(column, seen) for column, seen in zip(columns, seen_together(shards, columns), strict=True))
     rank = box_ranks(shown)
     order = np.argsort(rank, kind="stable")
     if (rank[order][1:] == rank[order][:-1]).any():
@@ -159,21 +159,21 @@ def collect_columns(
     shards: Sequence[StoredShard], columns: Sequence[Column]
 ) -> tuple[Collected, tuple[tuple[Column, Integers], ...]]:
     """Return the boxes of all shards from left to right along the cuts; of every column their values, and where each begins."""
-    found = []
-    for column, one in zip(columns, seen_together(shards, columns), strict=True):
-        assert isinstance(one, Values)
-        used = without_unused(replace(column, codes=one.codes.astype(column.codes.dtype)))
-        found.append((used, np.concatenate(([0], np.cumsum(one.length))).astype(np.int64)))
-    boxes = len(found[0][1]) - 1
-    return collect(shards, np.arange(boxes)), tuple(found)
+    shown = []
+    for column, seen in zip(columns, seen_together(shards, columns), strict=True):
+        assert isinstance(seen, Values)
+        used = without_unused(replace(column, codes=seen.codes.astype(column.codes.dtype)))
+        shown.append((used, np.concatenate(([0], np.cumsum(seen.length))).astype(np.int64)))
+    boxes = len(shown[0][1]) - 1
+    return collect(shards, np.arange(boxes)), tuple(shown)
 
 
 def _entries(shards: Sequence[StoredShard], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:
     """Return how many entries each box has, and value and count of all of them, box by box; counts of pieces are added up."""
-    each = np.concatenate([one.made.entries for one in shards])
+    each = np.concatenate([shard.made.entries for shard in shards])
     group = np.repeat(number, each)
-    value = np.concatenate([one.made.value for one in shards])
-    count = np.concatenate([one.made.count for one in shards])
+    value = np.concatenate([shard.made.value for shard in shards])
+    count = np.concatenate([shard.made.count for shard in shards])
     order = np.lexsort((value, group))
     group, value, count = group[order], value[order], count[order]
     fresh = np.ones(len(group), bool)

@@ -84,8 +84,8 @@ class Duck(Sql):
         if not any(sign in plain for sign in PATTERN):
             return plain
         pattern = "".join(f"[{sign}]" if sign in PATTERN else sign for sign in plain)
-        found = [name for (name,) in self.connection.execute(f"SELECT file FROM glob({literal(pattern)})").fetchall()]
-        if [Path(name) for name in found] != [file]:
+        names = [name for (name,) in self.connection.execute(f"SELECT file FROM glob({literal(pattern)})").fetchall()]
+        if [Path(name) for name in names] != [file]:
             raise InputError(
                 f"{file.name}: DuckDB cannot be given this path, whose signs it takes for a pattern",
                 hint=f"rename the file or its directory; {' '.join(PATTERN)} beside a backslash cannot be read",

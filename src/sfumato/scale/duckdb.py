@@ -14,7 +14,7 @@ from sfumato.randomness import Randomness
 from sfumato.scale.boxes import pieces, shard_of
 from sfumato.scale.collect import StoredShard, keep
 from sfumato.scale.duck import Duck, quoted
-from sfumato.scale.engine import BYTES_A_PERSON, ResourceLimits
+from sfumato.scale.engine import BYTES_A_PERSON, Engine, ResourceLimits
 from sfumato.scale.gather import gathered_table
 from sfumato.scale.layout import Blocks, Layout, scatter, summed
 from sfumato.scale.outline import Outline, outline
@@ -25,9 +25,7 @@ from sfumato.scale.source import distinct_names, listed_files, names_of, parquet
 from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading
-from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.frames import as_arrow, column_names
-from sfumato.table.marks import Marks
 from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -65,7 +63,7 @@ class LocalPeople:
             yield keep(self.place, f"boxes{k}", layout, leaf, made, piece)
 
 
-class DuckEngine:
+class DuckEngine(Engine):
     """A source under DuckDB: `Engine` says what it gives."""
 
     def __init__(
@@ -96,25 +94,19 @@ class DuckEngine:
         # Not from DuckDB, which gives the second of two another name.
         return distinct_names(column_names(self.source), "the source")
 
-    def scratch(self, name: str) -> Path:
-        """Return a new private directory for work."""
-        place = self.place / name
-        place.mkdir(mode=0o700)
-        return place
-
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         self._open(schema)
         rows = Rows(schema)
-        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        choice, keys = None, cast("tuple[PersonKey, ...]", ())
         if schema.people_rule.key:
             every = list(dict.fromkeys([*rows.used, *rows.beside]))
             choice = choose(self.duck, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
         if rows.in_doubt:
             looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
-            found = suspects(self.duck, looked, tuple(schema.people_rule.key))
+            keys = suspects(self.duck, looked, tuple(schema.people_rule.key))
         self._whole = self.duck.source
-        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
+        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=keys)
         return self._outline
 
     def gathered(self, schema: Schema) -> Table:
@@ -133,16 +125,8 @@ class DuckEngine:
             self._coded = code_rows(self.duck, outline, self.place)
         return self._coded
 
-    def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
-        """Return the fingerprint of the table as it came, and of who is in it."""
-        found = self._hashed()
-        return found.table, found.marks.fingerprint
-
-    def marks(self) -> Marks:
-        """Return what tells these people in a later table."""
-        return self._hashed().marks
-
-    def _hashed(self) -> Marked:
+    def hashed(self) -> Marked:
+        """Return what one pass over all rows tells: the table as it came, and who is in it."""
         if self._marked is None:
             now, self.duck.source = self.duck.source, self._whole
             try:
@@ -168,12 +152,12 @@ class DuckEngine:
         files = listed_files(self.source)
         if files is not None:
             schema.check_columns(self.names(), files[0].name)
-            found, text = parquet_files(files, used, self.options, self.place / "text")
+            parquet, text = parquet_files(files, used, self.options, self.place / "text")
             self.reading = Reading(decimal=self.options.decimal, guessed=text)
-            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(found)}")
+            self.duck.view(f"SELECT {_selected(used)} FROM {self.duck.scan(parquet)}")
             return
         schema.check_columns(self.names(), "the source")
-        self.duck.source = _register(self.duck, self.source, self.place, schema.sensitive if schema.closed else ())
+        self.duck.source = _register(self.duck, self.source, self.place, schema.read_by_cell)
         self.duck.view(f"SELECT {_selected(used)} FROM {quoted(self.duck.source)}")
 
 

@@ -12,6 +12,7 @@ from sfumato.errors import PolicyError
 from sfumato.scale.boxes import PublishedCodes
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
+from sfumato.scale.rows import Marked
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.marks import Marks
 from sfumato.table.schema import Schema
@@ -42,14 +43,16 @@ class ResourceLimits:
 
 def bytes_of(text: str) -> int:
     """Return a number of bytes, written as 4GB, 512MB or 1500000000."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None:
         raise PolicyError(f"memory: {text!r} is no amount of memory", hint="write it as 4GB or 512MB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 class Engine(Protocol):
-    """A source that somebody else holds."""
+    """A source that somebody else holds, and a private directory for work."""
+
+    place: Path
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
@@ -69,11 +72,20 @@ class Engine(Protocol):
     def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in files of this machine, for the audit."""
 
+    def hashed(self) -> Marked:
+        """Return what one pass over all rows tells: the table as it came, and who is in it."""
+
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
+        found = self.hashed()
+        return found.table, found.marks.fingerprint
 
     def marks(self) -> Marks:
-        """Return what tells these people in a later table, from the same pass."""
+        """Return what tells these people in a later table."""
+        return self.hashed().marks
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work."""
+        place = self.place / name
+        place.mkdir(mode=0o700)
+        return place

@@ -44,11 +44,6 @@ class Entries:
         value = np.fromfile(self.place / "value", _VALUE, many, offset=begin * _VALUE.itemsize)
         return value, np.fromfile(self.place / "count", _COUNT, many, offset=begin * _COUNT.itemsize)
 
-    def keys(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Return numbers that ascend with value and count, as the canonical order compares them, and where groups begin."""
-        value, count = self.part(low, high)
-        return value * np.int64(self.most + 1) + count, self.start[low : high + 1] - self.start[low]
-
     def ranges(self) -> list[tuple[int, int]]:
         """Return groups in runs of about so many entries as are looked at at once."""
         ends = np.searchsorted(self.start[1:], np.arange(AT_ONCE, int(self.start[-1]) + AT_ONCE, AT_ONCE)) + 1
@@ -69,15 +64,15 @@ class Entries:
 
     def crowded(self, certain: Certain) -> int:
         """Return how many entries count fewer people than are certainly there."""
-        found = 0
+        broken = 0
         for (low, high), file in zip(self.ranges(), certain.files, strict=True):
             group, value, people = file.take()
             mine, count = self.part(low, high)
             key = np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1])) * len(self.domain) + mine
             total = np.zeros(len(key), np.int64)
             np.add.at(total, np.searchsorted(key, group * len(self.domain) + value), people)
-            found += int((total > count).sum())
-        return found
+            broken += int((total > count).sum())
+        return broken
 
 
 class Certain:
@@ -113,15 +108,15 @@ def read_entries(manifest: Manifest, tables: Iterable[pa.Table], sizes: Integers
             require_counts(count, total)
         # Of several secrets these are names and texts: their types are known when all of them are.
         domain, value = code_domain(part.select(list(columns)), kinds)  # type: ignore[arg-type]
-        shown_parts.append(pa.table({one: decoded(domain.table[one]) for one in columns}))
+        shown_parts.append(pa.table({name: decoded(domain.table[name]) for name in columns}))
         local.append([group, value, count])
         largest, there[group] = max(largest, int(count.max())), True
     if not there.all():
         raise FormatError(_GAPS)
     whole, codes = code_values(manifest, pa.concat_tables(shown_parts))
     kept = [_Kept(place / f"secret{k}", domain, groups) for k, domain in enumerate(whole.secrets)]
-    _write(local, whole, np.split(codes, np.cumsum([len(one) for one in shown_parts])[:-1]), kept)
-    return tuple(one.entries(sizes + decoys, largest) for one in kept)
+    _write(local, whole, np.split(codes, np.cumsum([len(shown) for shown in shown_parts])[:-1]), kept)
+    return tuple(file.entries(sizes + decoys, largest) for file in kept)
 
 
 class _Kept:
@@ -161,9 +156,9 @@ def _write(local: Blocks, domain: Domain | Events, codes: Sequence[Integers], ke
             raise FormatError("the rows of table 'st' are not in the canonical order, and any other order could leak information")
         twice += int((key[1:] == key[:-1]).sum())
         last = int(key[-1])
-        for one, (low, high) in zip(kept, pairwise(domain.first.tolist()), strict=True):
+        for file, (low, high) in zip(kept, pairwise(domain.first.tolist()), strict=True):
             mine = slice(None) if len(kept) == 1 else (number >= low) & (number < high)
-            one.add(group[mine], number[mine] - low, count[mine])
+            file.add(group[mine], number[mine] - low, count[mine])
     local.path.unlink()
     if twice:
         raise FormatError(f"{twice} rows of table 'st' occur twice")
@@ -171,15 +166,13 @@ def _write(local: Blocks, domain: Domain | Events, codes: Sequence[Integers], ke
 
 def keys_of_each(each: Sequence[Entries], low: int, high: int) -> tuple[Integers, Integers]:
     """Return numbers that ascend with the entries of these groups, those of one secret after another, and where groups begin."""
-    if len(each) == 1:
-        return each[0].keys(low, high)
-    found, first = [], 0
-    for one in each:
-        value, count = one.part(low, high)
-        group = np.repeat(np.arange(high - low), np.diff(one.start[low : high + 1]))
-        found.append((group, (value.astype(np.int64) + first) * (one.most + 1) + count))
-        first += len(one.domain)
-    group, key = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    keyed, first = [], 0
+    for entries in each:
+        value, count = entries.part(low, high)
+        group = np.repeat(np.arange(high - low), np.diff(entries.start[low : high + 1]))
+        keyed.append((group, (value.astype(np.int64) + first) * (entries.most + 1) + count))
+        first += len(entries.domain)
+    group, key = (np.concatenate(parts) for parts in zip(*keyed, strict=True))
     order = np.argsort(group, kind="stable")
     return key[order], np.searchsorted(group[order], np.arange(high - low + 1)).astype(np.int64)
 

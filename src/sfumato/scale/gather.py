@@ -12,13 +12,22 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError
 from sfumato.randomness import Randomness, SecureRandomness, randomness
 from sfumato.scale.outline import typed
-from sfumato.scale.people import Sql, require_keys
+from sfumato.scale.people import Sql, require_keys, suspects
 from sfumato.table.assemble import Rows, refuse_missing
 from sfumato.table.coding import Reading
-from sfumato.table.gather import Gathered, below, ordered_by, refuse_differing, require_key, require_one_spelling, shown_by
+from sfumato.table.gather import (
+    Gathered,
+    below,
+    ordered_by,
+    refuse_differing,
+    refuse_two_households,
+    require_key,
+    require_one_spelling,
+    shown_by,
+)
 from sfumato.table.people import CHOOSING, Choice, by_coins, ranks
 from sfumato.table.schema import Schema
 from sfumato.table.source import comparable
@@ -41,9 +50,6 @@ def gathered_table(
         if name not in types or not comparable(types[name]):
             raise InputError(f"column {name!r}: its values cannot be compared", hint="make them numbers, text or dates")
     require_key(rule)
-    if rule.unit is not None or schema.closed is not None:
-        what = "households" if rule.unit is not None else "noise on people of several values"
-        raise PolicyError(f"{what}: only a table in memory is read like this", hint="leave out --engine")
     if rule.all:
         long = _Gathering(engine, rows, types, memory, person).long()
     else:
@@ -56,8 +62,8 @@ def gathered_table(
             raise InputError("the table has no rows", hint="expected one row per person")
         long = rows.pick(data)
     if reading.guessed:
-        shown = [name for name in (*schema.quasi, *schema.sensitive) if name in long.column_names and name not in schema.types]
-        for name in shown:
+        names = [*schema.quasi, *(schema.sensitive if schema.closed is None else ())]  # declared values are read cell by cell
+        for name in (one for one in names if one in long.column_names and one not in schema.types):
             place = long.column_names.index(name)
             long = long.set_column(place, name, typed(long.column(name), reading.decimal))
     return Table.of_rows(long, rows, reading)
@@ -84,11 +90,27 @@ class _Gathering:
         known = {name: people.column(f"k{k}") for k, name in enumerate(self.rule.key)} | shown
         rest = [name for name in self.short if name not in known and name not in self._secret]
         known |= self._any(rest)
-        self.rows.gathered = Gathered(owner, times, times, {}, 1, entries)
-        self.rows.choice = Choice("all", int(times.sum()), len(times), tied, self.coins, dropped=dropped)
-        self.rows.suspect(pa.table(known))
+        members = self._members() if self.rule.several else times
+        inside = int(members.sum()) if self.rule.unit is not None else None
+        self.rows.gathered = Gathered(owner, times, members, {}, 1, entries)
+        self.rows.choice = Choice("all", int(times.sum()), len(times), tied, self.coins, members=inside, dropped=dropped)
+        if self.rule.unit is None or self.rule.several:
+            self.rows.suspect(pa.table(known))
+        elif self.rows.in_doubt:  # a row is a member, and may be a visit of one
+            looked = [name for name in self.short if self.schema.role(name) != "sensitive"]
+            self.rows.suspects = suspects(self.engine, looked, tuple(self.rule.key))
         places = pa.array(owner)
         return pa.table({name: known[name].take(places) for name in self.schema.beside_secrets} | facts)
+
+    def _members(self) -> Integers:
+        """Return how many people each household has."""
+        member = ", ".join(self.short[name] for name in self.rule.member)
+        pairs = self.engine.keep("members", f"SELECT DISTINCT i, {member} FROM {self.source}")
+        people = self.engine.number(f"SELECT count(*) FROM (SELECT DISTINCT {member} FROM {pairs}) AS p")
+        found = self.engine.table(f"SELECT i, count(*) AS many FROM {pairs} GROUP BY i ORDER BY i")
+        members = np.asarray(found.column("many"), dtype=np.int64)
+        refuse_two_households(self.rule, int(members.sum()) - people)
+        return members
 
     @property
     def _secret(self) -> set[str]:
@@ -115,20 +137,21 @@ class _Gathering:
 
     def _facts(self) -> tuple[dict[str, pa.ChunkedArray], dict[str, slice], Integers]:
         """Return the columns of secrets, each pair of a person and a value once, where each stands, and whose entries are."""
-        columns = {name: [self._distinct(name, one) for one in columns] for name, columns in self.schema.secrets.items()}
-        lengths = {name: sum(one.num_rows for one in found) for name, found in columns.items()}
+        columns = {name: [self._distinct(name, column) for column in columns] for name, columns in self.schema.secrets.items()}
+        lengths = {name: sum(table.num_rows for table in tables) for name, tables in columns.items()}
         total, at = sum(lengths.values()), 0
         long, entries, owner = {}, {}, []
-        for name, found in columns.items():
-            long[name] = below(name, [one.column("v") for one in found], total, before=at)
+        for name, tables in columns.items():
+            by_cell = self.schema.closed is not None
+            long[name] = below(name, [table.column("v") for table in tables], total, before=at, by_cell=by_cell)
             entries[name] = slice(at, at + lengths[name])
-            owner += [np.asarray(one.column("i"), dtype=np.int64) for one in found]
+            owner += [np.asarray(table.column("i"), dtype=np.int64) for table in tables]
             at += lengths[name]
         return long, entries, np.concatenate(owner)
 
     def _distinct(self, secret: str, column: str) -> pa.Table:
         short, engine = self.short[column], self.engine
-        if self.schema.missing.get(secret) == "error":
+        if self.schema.missing.get(secret) == "error" and self.schema.closed is None:
             empty = engine.number(f"SELECT count(*) FROM {self.source} WHERE {short} IS NULL")
             if empty:
                 refuse_missing(secret, empty, engine.number(f"SELECT count(*) FROM {self.source}"))
@@ -138,18 +161,18 @@ class _Gathering:
 
     def _shown(self, people: int, rows: int) -> tuple[dict[str, pa.ChunkedArray], int]:
         """Return everybody's quasi values by the rules, and for how many people coins decided."""
-        found: dict[str, pa.ChunkedArray] = {}
+        columns: dict[str, pa.ChunkedArray] = {}
         tied, random = 0, SecureRandomness(self.coins)
         for how, names in shown_by(self.rule, [name for name in self.schema.quasi if name in self.short]):
             if how is None or people == rows:
                 for name in names if people < rows else ():
                     refuse_differing(name, self._differing(self.short[name]), self.rule)
-                found |= self._any(names)
+                columns |= self._any(names)
             else:
                 values, some = self._first(*ordered_by(how, names), names, random)
                 tied = max(tied, some)
-                found |= values
-        return found, tied
+                columns |= values
+        return columns, tied
 
     def _differing(self, short: str) -> int:
         several = f"count(DISTINCT {short}) + max(CASE WHEN {short} IS NULL THEN 1 ELSE 0 END) > 1"
@@ -169,7 +192,7 @@ class _Gathering:
         order = pa.array(ranks(values.column("v"), by, last=late))
         ranked = engine.lend(f"order_{place}_{late}", values.append_column("r", order))
         shorts = list(dict.fromkeys(self.short[name] for name in (*self.rule.key, *names)))
-        listed = ", ".join(f"s.{one}" for one in shorts)
+        listed = ", ".join(f"s.{short}" for short in shorts)
         best = f"SELECT s.i, {listed}, k.r, min(k.r) OVER (PARTITION BY s.i) AS best FROM {self.source} AS s JOIN {ranked} AS k"
         best += f" ON s.{place} IS NOT DISTINCT FROM k.v"
         plain = ", ".join(shorts)

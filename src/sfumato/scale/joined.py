@@ -19,10 +19,10 @@ from sfumato.table.coding import ascending
 def whole_tree(cuts: TopCuts, shards: Sequence[StoredShard]) -> Tree:
     """Return the tree of the first cuts and of those of all shards; boxes have their numbers along the cuts."""
     first, before = {}, 0  # the number of the first box of each leaf's shard
-    for one in shards:
-        first[one.leaf.node] = before - 1 if one.piece else before
-        before += 0 if one.piece else len(one.made.sizes)
-    shard = {one.leaf.node: one for one in shards}
+    for stored in shards:
+        first[stored.leaf.node] = before - 1 if stored.piece else before
+        before += 0 if stored.piece else len(stored.made.sizes)
+    shard = {stored.leaf.node: stored for stored in shards}
     sides: list[list[int]] = []
     box: list[int] = []
     waiting = [(0, -1, 0)]  # node of the first cuts, whose side it is, which of the two
@@ -83,7 +83,7 @@ def join_rows(boxes: Collected, of: Integers, place: Path, widths: Sequence[int]
         shards.append(replace(shards[0], rows=rows))
     shard, offset, length, at = np.concatenate(runs).T
     order = np.argsort(at, kind="stable")
-    found = replace(
+    joined = replace(
         boxes,
         shards=tuple(shards),
         shard=shard[order],
@@ -93,7 +93,7 @@ def join_rows(boxes: Collected, of: Integers, place: Path, widths: Sequence[int]
         sizes=sizes,
         along=np.arange(groups),
     )
-    return found, number
+    return joined, number
 
 
 def _ends(boxes: Collected, run: int) -> tuple[int, int]:

@@ -32,11 +32,11 @@ class Layout:
 
     def unpack(self, data: bytes | memoryview, rows: int) -> list[Array]:
         """Return the columns of a block of so many rows."""
-        found, at = [], 0
+        columns, at = [], 0
         for kind in self.types:
-            found.append(np.frombuffer(data, kind, rows, at))
+            columns.append(np.frombuffer(data, kind, rows, at))
             at += rows * kind.itemsize
-        return found
+        return columns
 
 
 @dataclass(eq=False)
@@ -82,13 +82,13 @@ class Blocks:
     def slice(self, begin: int, end: int) -> list[Array]:
         """Return these rows of a file of one block."""
         (rows,) = self.rows
-        found, at = [], 0
+        columns, at = [], 0
         with self.path.open("rb") as stream:
             for kind in self.layout.types:
                 stream.seek(at + begin * kind.itemsize)
-                found.append(np.frombuffer(stream.read((end - begin) * kind.itemsize), kind))
+                columns.append(np.frombuffer(stream.read((end - begin) * kind.itemsize), kind))
                 at += rows * kind.itemsize
-        return found
+        return columns
 
 
 def scatter(columns: Sequence[Array], which: Array, files: Sequence[Blocks]) -> None:

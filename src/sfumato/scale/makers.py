@@ -47,7 +47,7 @@ from sfumato.scale.collect import Collected, StoredShard, collect, collect_colum
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
-from sfumato.scale.randomized import randomized_records
+from sfumato.scale.randomized import RecordCodes, randomized_records
 from sfumato.scale.shard import Matching, Rules
 from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
 
@@ -56,7 +56,7 @@ class Work(NamedTuple):
     """What a maker is given: a task without rows, the outline, everybody's codes, where to write, and how large a shard is."""
 
     task: Task
-    found: Outline
+    outline: Outline
     people: PublishedCodes
     directory: Path
     shard: int
@@ -69,7 +69,7 @@ class Work(NamedTuple):
     def cut(self, rules: Rules) -> tuple[list[StoredShard], TopCuts]:
         """Return the boxes that these rules cut, shard by shard, and the first cuts."""
         task = self.task
-        return boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
+        return boxes(self.outline, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
 
 
 class Written(NamedTuple):
@@ -116,7 +116,7 @@ def make_mondrian(work: Work, method: Any) -> Written:
 
 def make_near(work: Work, method: Any) -> Written:
     """Cut safe boxes of at most a shard of people, match people inside each as in memory, and write the groups."""
-    task, columns = work.task, work.found.table.quasi
+    task, columns = work.task, work.outline.table.quasi
     if task.against == "reader":
         raise NotProvable(
             "method 'near-groups' against a reader is made in memory only: people are exchanged until groups of the whole "
@@ -125,17 +125,17 @@ def make_near(work: Work, method: Any) -> Written:
         )
     if method.effort is not None:
         method.group(task)  # which says why it is refused
-    widths = domain_widths(columns, work.found.table.schema)
+    widths = domain_widths(columns, work.outline.table.schema)
     floor = method.floor or 100
     space = Space(np.zeros((len(columns), 0), np.int32), *axes(columns))
-    weights = variety_of(BoxCost.of(columns, widths, space), work.found.counts) * column_weights(columns, method.weights)
-    matching = Matching(columns, tuple(widths), floor, method.weights, block_of(work.found.rows), work.shuffling)
+    weights = variety_of(BoxCost.of(columns, widths, space), work.outline.counts) * column_weights(columns, method.weights)
+    matching = Matching(columns, tuple(widths), floor, method.weights, block_of(work.outline.rows), work.shuffling)
     least = least_box(task.bounds, floor)
     shards, _ = work.cut(Rules("safe", least, weights, None, None, method.form, None, matching))
     written = _written(work, method, shards, "matched", {})
-    own = [one.made.figures for one in shards]
-    figures: dict[str, Any] = {name: sum(one[name] for one in own) for name in ("boxes", "people_left_over", "blocks")}
-    figures["group_sizes"] = sorted({size for one in own for size in one["group_sizes"]})
+    own = [shard.made.figures for shard in shards]
+    figures: dict[str, Any] = {name: sum(made[name] for made in own) for name in ("boxes", "people_left_over", "blocks")}
+    figures["group_sizes"] = sorted({size for made in own for size in made["group_sizes"]})
     return written._replace(figures={**written.figures, **figures})
 
 
@@ -147,10 +147,10 @@ def make_ambiguity(work: Work, method: Any) -> Written:
             "decide about the next ones, and beyond memory first cuts are decided by counts",
             hint='grouping = "boxes", or engine = "memory"',
         )
-    task, columns = work.task, work.found.table.quasi
+    task, columns = work.task, work.outline.table.quasi
     alpha = Fraction(task.requirement.presence or 1)
-    covered = prod(int(np.count_nonzero(counts)) for counts in work.found.counts)
-    require_presence(columns, work.found.rows, alpha, bounded=task.bounds.protects, covered=covered)
+    covered = prod(int(np.count_nonzero(counts)) for counts in work.outline.counts)
+    require_presence(columns, work.outline.rows, alpha, bounded=task.bounds.protects, covered=covered)
     cutting, rule = _cutting(task, method)
     shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, None, "columns", alpha))
     made, shown = collect_columns(shards, columns)
@@ -161,7 +161,7 @@ def make_ambiguity(work: Work, method: Any) -> Written:
     quasi, start = (tuple(parts) for parts in zip(*shown, strict=True))
     task.progress("writing", 0.75)
     entries = group, made.value.astype(np.int32), made.count
-    release = ColumnsRelease(stated, quasi, start, work.found.table.events, *entries, account=made.account).canonical()
+    release = ColumnsRelease(stated, quasi, start, work.outline.table.events, *entries, account=made.account).canonical()
     return Written(write_small(work.directory, stated, release.tables()), size_figures(made.sizes), release.sizes)
 
 
@@ -175,7 +175,7 @@ def _cutting(task: Task, method: Any) -> tuple[Any, SoftTests | None]:
 
 def _written(work: Work, method: Any, shards: list[StoredShard], basis: Any, said: dict[str, str]) -> Written:
     """Check every count of every box against its bound, and write the boxes in the method's form."""
-    task, columns = work.task, work.found.table.quasi
+    task, columns = work.task, work.outline.table.quasi
     shown: tuple[Box, ...] = ()
     if method.shown_as.as_ranges:
         made, shown = collect_ranges(shards, columns)
@@ -186,11 +186,11 @@ def _written(work: Work, method: Any, shards: list[StoredShard], basis: Any, sai
     task.progress("writing", 0.75)
     if method.shown_as.as_ranges:
         stated = group_manifest(task, method, method.form, grouping, {"groups": grouping.groups})
-        manifest = write_ranges(work.directory, stated, work.found, made, shown)
+        manifest = write_ranges(work.directory, stated, work.outline, made, shown)
     else:
         public = {"groups": grouping.groups, "decoys": 0, "suppression": False}
         stated = group_manifest(task, method, method.form, grouping, public)
-        manifest = write_buckets(work.directory, stated, work.found, made)
+        manifest = write_buckets(work.directory, stated, work.outline, made)
     return Written(manifest, size_figures(made.sizes), made.sizes)
 
 
@@ -221,7 +221,7 @@ def make_anatomy(work: Work, method: Any) -> Written:
 def _dealt(work: Work, method: Any, slots: GroupAssignment, figures: dict[str, Any], *, complete: bool = True) -> Written:
     task = work.task
     task.progress("assigning people to groups", 0.4)
-    dealt = deal(work.coded(), work.found.sizes, slots, task.random, work.scratch("dealt"), work.shard)
+    dealt = deal(work.coded(), work.outline.sizes, slots, task.random, work.scratch("dealt"), work.shard)
     for begin in range(0, dealt.entries.total, work.shard):
         group, value, count = dealt.entries.part(begin, min(begin + work.shard, dealt.entries.total))
         shown = Histograms((group - group[0]).astype(np.int32), value.astype(np.int32), count)
@@ -229,29 +229,29 @@ def _dealt(work: Work, method: Any, slots: GroupAssignment, figures: dict[str, A
     grouping = Grouping(np.zeros(0, np.int32), len(dealt.sizes), "blind", complete=complete)
     public = {"groups": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
-    manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, dealt)
+    manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.outline, dealt)
     return Written(manifest, {**size_figures(dealt.sizes), **figures}, dealt.sizes)
 
 
 def make_randomized(work: Work, method: Any) -> Written:
     """Randomize everybody's value by coins of her place, and write the records."""
-    task, table = work.task, work.found.table
+    task, table = work.task, work.outline.table
     task.progress("finding parts and retentions", 0.3)
     domain = method.published_domain(table)
     plan = method.planned(task.requirement, task.bounds, table.rows)
     nobody = np.zeros(0, np.int32)
     empty, number = show_randomized(task, method, domain, plan, Randomized(nobody, nobody))
     described = [part.described for part in empty.parts]
-    if any(one == two for one, two in pairwise(sorted(described))):
+    if any(part == two for part, two in pairwise(sorted(described))):
         raise NotProvable(
             f"method {method.name!r}: two parts of its plan are described alike, and only all records tell which comes first",
             hint='engine = "memory"',
         )
     task.progress("randomizing values", 0.4)
-    codes, place = declared_places(table, domain), work.scratch("randomized")
-    made = randomized_records(work.coded(), work.found.sizes, plan, codes, len(domain), number, task.random, place, work.shard)
+    codes, place = RecordCodes(declared_places(table, domain), len(domain), number), work.scratch("randomized")
+    made = randomized_records(work.coded(), work.outline.sizes, plan, codes, task.random, place, work.shard)
     task.progress("writing", 0.75)
-    manifest = write_records(work.directory, empty.manifest, work.found, domain, made.rows)
+    manifest = write_records(work.directory, empty.manifest, work.outline, domain, made.rows)
     return Written(manifest, plan_figures_of(plan), np.ones(0, np.int64), made.in_parts)
 
 
@@ -261,23 +261,23 @@ def make_noisy(work: Work, method: Any) -> Written:
     Noise is drawn on the driver, for boxes in their order along the cuts, as in memory.
     """
     task = work.task
-    domain = closed_domain(work.found.table, method.close(work.found.table.schema))
+    domain = closed_domain(work.outline.table, method.close(work.outline.table.schema))
     gamma = odds_within(task.bounds)
     ratio = noise_ratio(gamma)
-    floor = method.floor_for(gamma, work.found.rows)
+    floor = method.floor_for(gamma, work.outline.rows)
     shards, cuts = work.cut(Rules("noisy", floor, method.weights, None))
     made = collect(shards)
     cut = len(made.sizes)
     task.progress("adding noise to every count", 0.7)
     counts = np.zeros((cut, len(domain)), np.int64)  # boxes in their order along the cuts
-    counts[np.repeat(made.along, made.entries), declared_places(work.found.table, domain)[made.value]] = made.count
+    counts[np.repeat(made.along, made.entries), declared_places(work.outline.table, domain)[made.value]] = made.count
     counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
     draws, kept, counts = None, True, counts[made.along] if not method.joins(task.requirement) else counts
     if method.joins(task.requirement):
         tree, sizes = whole_tree(cuts, made.shards), np.empty(cut, np.int64)
         sizes[made.along] = made.sizes
         joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits, sizes)
-        widths = [column.size for column in work.found.table.quasi]
+        widths = [column.size for column in work.outline.table.quasi]
         made, number = join_rows(made, joined.of, work.scratch("joined"), widths, at_once=work.shard)
         added = np.zeros((len(made.sizes), len(domain)), np.int64)
         np.add.at(added, number[joined.of], counts)
@@ -292,7 +292,7 @@ def make_noisy(work: Work, method: Any) -> Written:
     )
     task.progress("writing", 0.75)
     stated = noisy_manifest(task, method, groups, gamma=gamma, ratio=ratio)
-    manifest = write_buckets(work.directory, stated, work.found, shown, domain=domain, draws=draws)
+    manifest = write_buckets(work.directory, stated, work.outline, shown, domain=domain, draws=draws)
     figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": cut}
     return Written(manifest, {**figures, "groups": groups, "kept": kept}, made.sizes)
 

@@ -58,7 +58,7 @@ class Tallied(Sensitive):
         if len(self.domain.names) == 1:
             return (self,)
         parts = [self.domain.part(name) for name in self.domain.names]
-        return tuple(Tallied(one, self.codes, _weighed(codes, self.tally, len(one))) for one, codes in parts)
+        return tuple(Tallied(domain, self.codes, _weighed(codes, self.tally, len(domain))) for domain, codes in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Outline:
         if not self.table.schema.protects_each:
             return np.arange(len(domain), dtype=np.int32)[None, :]
         parts = [domain.part(name) for name in domain.names]
-        first = np.cumsum([0, *(len(one) for one, _ in parts)]).tolist()
+        first = np.cumsum([0, *(len(domain) for domain, _ in parts)]).tolist()
         return np.stack([codes.astype(np.int32) + start for (_, codes), start in zip(parts, first, strict=False)])
 
     @property
@@ -133,20 +133,20 @@ def outline(
         several, rows = engine.repeated(schema.identifier)
         if several:
             refuse_repeated(several, rows, schema)
-    found = _Domains.of(engine, schema, reading)
-    if not found.rows:
+    domains = _Domains.of(engine, schema, reading)
+    if not domains.rows:
         raise InputError("the table has no rows", hint="expected one row per person")
-    source, source_counts, every = found.columns, found.counts, found.hashed(schema)
-    absent = found.rejected(schema)
+    source, source_counts, every = domains.columns, domains.counts, domains.hashed(schema)
+    absent = domains.rejected(schema)
     if absent and without is not None:
-        found = _Domains.of(without(absent), schema, reading)
-        if not found.rows:
+        domains = _Domains.of(without(absent), schema, reading)
+        if not domains.rows:
             raise InputError(
                 "every row has a missing value in a column whose rule is drop", hint='use the rule "value" where possible'
             )
     everybody = source_counts[0].sum()
-    quasi, values = found.columns[: len(schema.quasi)], found.columns[len(schema.quasi) :]
-    schema = settled(schema, values, found.counts[len(schema.quasi) :])
+    quasi, values = domains.columns[: len(schema.quasi)], domains.columns[len(schema.quasi) :]
+    schema = settled(schema, values, domains.counts[len(schema.quasi) :])
     published = [recoded(column, schema) for column in quasi]
     closed = schema.closed_attribute()
     few = [] if closed else [few_values(column, schema) for column in values]
@@ -155,21 +155,23 @@ def outline(
     attribute = closed_of(values, closed) if closed else sensitive_of(few)
     known = [
         Known((column.name,), combinations, column.codes, (_hashes(raw),))
-        for column, raw, combinations in zip(published, quasi, found.combinations, strict=False)
+        for column, raw, combinations in zip(published, quasi, domains.combinations, strict=False)
     ]
-    known.append(Known(tuple(schema.sensitive), found.combinations[-1], attribute.codes, tuple(map(_hashes, values))))
-    tally = _weighed(attribute.codes, found.weights[-1], len(attribute.domain))
+    known.append(Known(tuple(schema.sensitive), domains.combinations[-1], attribute.codes, tuple(map(_hashes, values))))
+    tally = _weighed(attribute.codes, domains.weights[-1], len(attribute.domain))
     table = Table(
         schema=schema,
         quasi=tuple(replace(column, codes=np.zeros(0, column.codes.dtype)) for column in published),
         sensitive=Tallied(attribute.domain, np.zeros(0, attribute.codes.dtype), tally),
-        rows=found.rows,
-        dropped=int(everybody) - found.rows,
+        rows=domains.rows,
+        dropped=int(everybody) - domains.rows,
         choice=choice,
         suspects=suspects,
         _source=RawColumns((), None, int(everybody)),
     )
-    counts = tuple(_weighed(one.codes, weight, one.size) for one, weight in zip(published, found.weights, strict=False))
+    counts = tuple(
+        _weighed(column.codes, weight, column.size) for column, weight in zip(published, domains.weights, strict=False)
+    )
     return Outline(table, tuple(known), counts, source, source_counts, every)
 
 
@@ -214,15 +216,15 @@ class _Domains:
     def hashed(self, schema: Schema) -> tuple[Known, ...]:
         """Return every combination with what it hashes to."""
         names = [*((name,) for name in schema.quasi), tuple(schema.sensitive)]
-        found = []
+        known = []
         for k, (listed, table) in enumerate(zip(names, self.combinations, strict=True)):
             mine = [column for column, place in zip(self.columns, self.of_column, strict=True) if place == k]
-            found.append(Known(listed, table, mine[0].codes, tuple(map(_hashes, mine))))
-        return tuple(found)
+            known.append(Known(listed, table, mine[0].codes, tuple(map(_hashes, mine))))
+        return tuple(known)
 
     def rejected(self, schema: Schema) -> dict[str, pa.Array]:
         """Return the source's values that mean missing, of the columns whose rows are then dropped; raise where none may be."""
-        found: dict[str, pa.Array] = {}
+        values: dict[str, pa.Array] = {}
         first: dict[int, int] = {}
         for place, k in enumerate(self.of_column):
             first.setdefault(k, place)
@@ -233,8 +235,8 @@ class _Domains:
             missing = column.codes == len(column.values)
             if rule == "error":
                 refuse_missing(column.name, int(self.weights[k][missing].sum()), self.rows)
-            found[column.name] = self.combinations[k].column(f"c{place - first[k]}").filter(pa.array(missing)).unique()
-        return found
+            values[column.name] = self.combinations[k].column(f"c{place - first[k]}").filter(pa.array(missing)).unique()
+        return values
 
 
 def typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:

@@ -71,11 +71,11 @@ class Sql(ABC):
         """Return how many combinations of these columns have several rows, and how many rows; without those that are all null."""
         keys = ", ".join(map(self.quoted, names))
         some = " OR ".join(f"{self.quoted(name)} IS NOT NULL" for name in names)
-        found = self.table(
+        counts = self.table(
             f"SELECT count(*) AS many, CAST(coalesce(sum(n), 0) AS BIGINT) AS people FROM "
             f"(SELECT count(*) AS n FROM {self.quoted(self.source)} WHERE {some} GROUP BY {keys} HAVING count(*) > 1)"
         )
-        return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
+        return int(counts.column(0)[0].as_py()), int(counts.column(1)[0].as_py())
 
 
 _SAMPLE = 200_000
@@ -140,7 +140,7 @@ def require_keys(engine: Sql, rule: People, *, drop: bool = False) -> int:
         elif pa.types.is_floating(types[name]):
             empty[name] += f" OR isnan({quoted(name)})"
     if drop:
-        whole = " AND ".join(f"NOT ({one})" for one in empty.values())
+        whole = " AND ".join(f"NOT ({condition})" for condition in empty.values())
         kept = engine.number(f"SELECT count(*) FROM {source} WHERE {whole}")
         if rows and not kept:
             raise InputError("no row has a key that says whose it is", hint="is it the right column? [people] key")
@@ -161,7 +161,7 @@ def suspects(engine: Sql, looked: Sequence[str], known: Sequence[str]) -> tuple[
     """
     source, types = engine.quoted(engine.source), {field.name: field.type for field in engine.schema()}
     names = [name for name in looked if comparable(types[name])]
-    found = []
+    keys = []
     for name in names:
         if name in known:
             continue
@@ -173,6 +173,6 @@ def suspects(engine: Sql, looked: Sequence[str], known: Sequence[str]) -> tuple[
         some = engine.table(
             f"SELECT {', '.join(map(engine.quoted, names))} FROM {source} WHERE hash({engine.quoted(name)}) % {share} = 0"
         )
-        columns: dict[str, Any] = {one: some.column(one) for one in names}
-        found += [replace(key, people=people, rows=rows) for key in person_keys(columns, known=known) if key.column == name]
-    return tuple(found)
+        columns: dict[str, Any] = {own: some.column(own) for own in names}
+        keys += [replace(key, people=people, rows=rows) for key in person_keys(columns, known=known) if key.column == name]
+    return tuple(keys)

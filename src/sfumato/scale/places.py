@@ -26,27 +26,27 @@ _ROOM = 1 << 62
 
 def packs(sizes: Sequence[int]) -> list[list[int]]:
     """Return the columns, of these sizes, in runs whose codes fit into one number each."""
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     room = _ROOM
     for j, size in enumerate(sizes):
         if room * size >= _ROOM:
-            found.append([])
+            runs.append([])
             room = 1
-        found[-1].append(j)
+        runs[-1].append(j)
         room *= size
-    return found
+    return runs
 
 
 def packed(columns: Sequence[Array], sizes: Sequence[int]) -> list[Integers]:
     """Return numbers that ascend with the codes of the columns in turn: the first, then the second, …"""
-    found = []
+    keys = []
     for run in packs(sizes):
         key = np.zeros(len(columns[0]), np.int64)
         for j in run:
             key *= sizes[j]
             key += columns[j]
-        found.append(key)
-    return found
+        keys.append(key)
+    return keys
 
 
 def ascending(keys: Sequence[Integers]) -> Integers:
@@ -69,9 +69,9 @@ def _divided(blocks: Blocks, sizes: Sequence[int], level: int, low: int, high: i
     """Yield the rows of a file in sorted ones: their keys of a level lie in low … high − 1, and are equal on those before."""
     if level == len(packs(sizes)):  # all are equal: any order is one
         for k, columns in enumerate(blocks):
-            one = Blocks(blocks.path.with_name(f"{blocks.path.name}.{k}"), blocks.layout)
-            one.append(columns)
-            yield one
+            part = Blocks(blocks.path.with_name(f"{blocks.path.name}.{k}"), blocks.layout)
+            part.append(columns)
+            yield part
         blocks.path.unlink(missing_ok=True)
         return
     if blocks.total <= at_once:
@@ -98,15 +98,15 @@ def _divided(blocks: Blocks, sizes: Sequence[int], level: int, low: int, high: i
     for columns in blocks:
         scatter(columns, number[(packed(columns, sizes)[level] - low) // step], files)
     blocks.path.unlink(missing_ok=True)
-    for k, one in enumerate(files):
+    for k, part in enumerate(files):
         cells = np.flatnonzero((number == k) & (count > 0))
         if not len(cells):
             continue
         begin, end = low + int(cells[0]) * step, low + (int(cells[-1]) + 1) * step
         if end - begin == 1:
-            yield from _divided(one, sizes, level + 1, 0, _ROOM, at_once)
+            yield from _divided(part, sizes, level + 1, 0, _ROOM, at_once)
         else:
-            yield from _divided(one, sizes, level, begin, end, at_once)
+            yield from _divided(part, sizes, level, begin, end, at_once)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +133,8 @@ class Series:
 
 def coins(random: Randomness, begin: int, end: int) -> Unsigned:
     """Return a word for each of these places: of a stream of its own for every block of places, so that anybody may draw it."""
-    found = []
+    words = []
     for block in range(begin // BLOCK, -(-end // BLOCK)):
         last = min(end - block * BLOCK, BLOCK)
-        found.append(random.spawn(block).words(last)[max(begin - block * BLOCK, 0) :])
-    return np.concatenate(found) if found else np.zeros(0, np.uint64)
+        words.append(random.spawn(block).words(last)[max(begin - block * BLOCK, 0) :])
+    return np.concatenate(words) if words else np.zeros(0, np.uint64)

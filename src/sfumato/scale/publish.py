@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
-from sfumato.budget import book_draw
-from sfumato.errors import ClaimBroken
-from sfumato.methods import Method, choose_method
+from sfumato.methods import Method
 from sfumato.methods.base import MAKING, PEOPLE, Task
 from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.randomness import randomness
 from sfumato.release.base import Release
 from sfumato.release.manifest import Manifest
+from sfumato.request import PublicationRequest
 from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import Engine, ResourceLimits
 from sfumato.scale.makers import Work, maker_of
 from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -61,35 +56,20 @@ class Published:
 
 
 def prepare(
-    engine: Engine,
-    schema: Schema,
-    requirement: Requirement,
-    directory: Path,
-    out: Path,
-    *,
-    method: Method | None = None,
-    random: Randomness | int | None = None,
-    progress: Progress | None = None,
-    register: Path | None = None,
-    budget: Fraction | None = None,
-    limits: ResourceLimits,
+    engine: Engine, schema: Schema, asked: PublicationRequest, directory: Path, out: Path, limits: ResourceLimits
 ) -> Published:
     """Write the release of an engine's source to an empty directory, from where it will come to `out`, and audit it there."""
-    tell = progress or silent
-    if method is not None:
-        maker_of(method, each=schema.protects_each)  # refused before anything is read, whatever that would tell
+    tell = asked.progress
+    if asked.method is not None:
+        maker_of(asked.method, each=schema.protects_each)  # refused before anything is read, whatever that would tell
     tell("counting values", 0.0)
     outline = engine.outline(schema)
     table = outline.table
-    table.require_people()
-    require_shared_texts(table, outline.counts)
-    named, known = (method, None) if method is not None else choose_method(requirement, table)
-    chosen = named.settled(table.rows)
+    chosen, bounds = asked.decided(table, outline.counts)
     maker = maker_of(chosen, each=table.schema.protects_each)
-    bounds = chosen.kept_bounds(table, requirement, known)
-    drawn = book_draw(chosen, requirement, bounds, engine.marks, register=register, budget=budget)
-    coins = randomness(random)
-    task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
+    drawn = asked.book(chosen, bounds, engine.marks)
+    coins = randomness(asked.random)
+    task = Task(table, asked.requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
     people = engine.people(outline)
     coded = partial(engine.coded, outline)
@@ -98,39 +78,18 @@ def prepare(
     tell("auditing", 0.85)
     place, coded_people = engine.scratch("audit"), engine.coded(outline)
     audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, in_parts=written.in_parts)
-    if audit.holds is not True:
-        raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+    audit.require_holds()
     tell("done", 1.0)
     sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
-    said = None if drawn is None else drawn.to_dict()
-    return Published(out, manifest, audit, {**figures, **sets}, chosen, bounds, table, written.sizes, spent=said)
+    spent = None if drawn is None else drawn.to_dict()
+    return Published(out, manifest, audit, {**figures, **sets}, chosen, bounds, table, written.sizes, spent=spent)
 
 
-def prepare_gathered(
-    engine: Engine,
-    schema: Schema,
-    requirement: Requirement,
-    target: Path,
-    out: Path,
-    *,
-    method: Method | None = None,
-    random: Randomness | int | None = None,
-    progress: Progress | None = None,
-    register: Path | None = None,
-    budget: Fraction | None = None,
-) -> Published:
+def prepare_gathered(engine: Engine, schema: Schema, asked: PublicationRequest, target: Path, out: Path) -> Published:
     """Write the release of people who may have several values: the engine gathers rows to people, memory does the rest."""
-    tell = progress or silent
-    tell("gathering rows to people", 0.0)
+    asked.progress("gathering rows to people", 0.0)
     table = engine.gathered(schema)
-    table.require_people()
-    require_shared_texts(table)
-    named, known = (method, None) if method is not None else choose_method(requirement, table)
-    chosen = named.settled(table.rows)
-    bounds = chosen.kept_bounds(table, requirement, known)
-    drawn = book_draw(chosen, requirement, bounds, lambda: table.marks, register=register, budget=budget)
-    made = chosen.run(table, requirement, bounds=bounds, random=randomness(random), progress=tell)
-    manifest = made.release.save(target)
-    said = None if drawn is None else drawn.to_dict()
+    made = asked.made(table)
+    manifest, sizes = made.release.save(target), made.release.sizes
     prints = table.fingerprint, table.people_fingerprint
-    return Published(out, manifest, made.audit, made.private, chosen, bounds, table, made.release.sizes, prints, said)
+    return Published(out, manifest, made.audit, made.private, made.method, made.bounds, table, sizes, prints, made.spent)

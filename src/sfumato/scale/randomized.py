@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,23 +27,30 @@ class SortedRecords:
     in_parts: Integers
 
 
+class RecordCodes(NamedTuple):
+    """How values and parts are published: the code of each true one, of so many `values`, and the number of each part."""
+
+    declared: Array
+    values: int
+    number: Array
+
+
 def randomized_records(
     people: Blocks,
     sizes: Sequence[int],
     plan: RandomizationPlan,
-    declared: Array,
-    values: int,
-    number: Array,
+    codes: RecordCodes,
     random: Randomness,
     place: Path,
     at_once: int,
 ) -> SortedRecords:
-    """Return everybody's record. `declared` is the published code of each true one, `number` the canonical one of each part.
+    """Return everybody's record.
 
     Everybody's coins follow from her place: among all, sorted by their values; where the plan says how many people of a value are
     in which part, among all by value and then by a coin of the first place. Records that stand there side by side draw from one
     stream as records in memory do, each for itself.
     """
+    declared, values, number = codes
     files = sorted_files(people, people.layout, sizes, place / "ordered", at_once)
     entries = PlanEntries.of(plan, values)
     dealt = len(plan.parts) > 1 and not plan.declared
@@ -57,7 +65,7 @@ def randomized_records(
 
     def records() -> Iterator[list[Array]]:
         for block, columns in enumerate(_aligned(files)):
-            *codes, secret = columns[:-1] if dealt else columns
+            *quasi, secret = columns[:-1] if dealt else columns
             true = declared[secret]
             entry = None
             if dealt:
@@ -65,7 +73,7 @@ def randomized_records(
                 entry = np.searchsorted(ends, entries_before[true] + rank, side="right")
             made = randomize(true, plan, values, random.spawn(Step.RECORDS).spawn(block), entry)
             np.add.at(in_parts, (number[made.part], true), 1)
-            yield [number[made.part].astype(np.int32), *codes, made.value]
+            yield [number[made.part].astype(np.int32), *quasi, made.value]
 
     layout = Layout((np.dtype(np.int32), *people.layout.types[:-1], np.dtype(np.int32)))
     rows = sorted_files(records(), layout, [len(plan.parts), *sizes[:-1], values], place / "records", at_once)
@@ -78,8 +86,8 @@ def _ranks(value: Array, taken: Integers) -> Integers:
     length = np.diff(np.append(heads, len(value)))
     rank = np.arange(len(value)) - np.repeat(heads, length) + np.repeat(taken[value[heads]], length)
     np.add.at(taken, value[heads], length)
-    found: Integers = rank
-    return found
+    order: Integers = rank
+    return order
 
 
 def _aligned(files: Sequence[Blocks]) -> Iterator[list[Array]]:

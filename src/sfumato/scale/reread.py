@@ -79,7 +79,7 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
         entries = read_entries(manifest, parts, sizes, place)
         release = _of_entries(manifest, small, quasi, sizes, entries)
         shown.append(partial(keys_of_each, entries))
-    shown += [_keys(one, len(sizes)) for one in release.shown_of_groups()[0 if noisy else 1 :]]
+    shown += [_keys(counts, len(sizes)) for counts in release.shown_of_groups()[0 if noisy else 1 :]]
     if not ordered or _buckets_fall(rows, [column.size for column in quasi], shown):
         problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
     return Reread(release, rows, tuple(problems), entries)
@@ -90,12 +90,12 @@ def _of_entries(
 ) -> BucketsRelease:
     """Return a release whose entries lie in files, and so do those of each of its secrets."""
     each = tuple(
-        BucketsRelease.without_entries(own, tables, quasi, sizes, one.domain)
-        for own, one in zip(manifest.each, entries, strict=True)
+        BucketsRelease.without_entries(own, tables, quasi, sizes, entry.domain)
+        for own, entry in zip(manifest.each, entries, strict=True)
     )
     if len(each) == 1:
         return each[0]
-    events = Events(tuple(one.domain for one in entries))
+    events = Events(tuple(entry.domain for entry in entries))
     release = BucketsRelease.without_entries(manifest, tables, quasi, sizes, events)
     vars(release)["each"] = each
     return release
@@ -163,13 +163,13 @@ def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRe
             tally = np.zeros((len(entries), len(domain)), np.int64)
             release = CountedRecords.counted(manifest, (), known, tally)
             number = np.full(tally.shape, -1, np.int64)
-            ranked = [one.described for one in release.parts]
+            ranked = [part.described for part in release.parts]
             if sorted(ranked) != ranked:
                 problems.append(f"the numbers of parts are {_ORDER}")
-            if any(one == two for one, two in pairwise(ranked)):
+            if any(part == two for part, two in pairwise(ranked)):
                 raise FormatError("two parts are described alike; such a release is audited in memory")
-            for i, one in enumerate(release.parts):
-                number[i, one.values] = np.arange(len(one)) + (number >= 0).sum()
+            for i, of_part in enumerate(release.parts):
+                number[i, of_part.values] = np.arange(len(of_part)) + (number >= 0).sum()
         part, value = part_numbers(records, len(entries)), codes[listed.num_rows :]
         if (number[part, value] < 0).any():
             raise FormatError(f"{int((number[part, value] < 0).sum())} records show a value that their part does not have")
@@ -204,8 +204,8 @@ class _Local:
         self.parts.append((empty, blocks))
 
     def joined(self) -> tuple[tuple[Column, ...], Blocks]:
-        found = [joined_columns([parts[j] for parts, _ in self.parts]) for j in range(len(self.names))]
-        columns, places = [column for column, _ in found], [place for _, place in found]
+        joined = [joined_columns([parts[j] for parts, _ in self.parts]) for j in range(len(self.names))]
+        columns, places = [column for column, _ in joined], [place for _, place in joined]
         whole = Blocks(self.place / "rows", Layout((*(column.codes.dtype for column in columns), np.dtype(np.int32))))
         for number, (_, blocks) in enumerate(self.parts):
             for *codes, group in blocks:
@@ -251,7 +251,7 @@ def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Keys]) -> bo
         if end - low > 1:
             whole = slice(0, len(group) if end > high else begin)
             own = np.searchsorted(group[whole], np.arange(low, end + 1)).astype(np.int64)
-            others = [one(low, end) for one in tables]
+            others = [table(low, end) for table in tables]
             keys = [row_keys([code[whole] for code in codes], widths), *(key for key, _ in others)]
             if groups_fall(keys, [own, *(start for _, start in others)]):
                 return True

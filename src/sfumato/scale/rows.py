@@ -63,14 +63,14 @@ class RowHashes:
             whole.update(hashes.astype("<u8").tobytes())
             if len(smallest) < SKETCH:
                 smallest = np.unique(np.concatenate([smallest, hashes]))[:SKETCH]
-        return Fingerprint(whole.hexdigest(), rows, tuple(int(one) for one in smallest), dict(columns), identities)
+        return Fingerprint(whole.hexdigest(), rows, tuple(int(number) for number in smallest), dict(columns), identities)
 
 
 def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
     """Return the published codes of everybody: the quasi columns, then the sensitive value."""
     blocks = Blocks(place / "coded", Layout(outline.types))
     for numbers, _ in _numbered(engine, outline.known, ()):
-        blocks.append([one.codes[number] for one, number in zip(outline.known, numbers, strict=True)])
+        blocks.append([column.codes[number] for column, number in zip(outline.known, numbers, strict=True)])
     return blocks
 
 
@@ -83,22 +83,22 @@ class Plain(NamedTuple):
     """The columns that are hashed as they come: identifiers, and those that tell people apart."""
 
     identifier: tuple[str, ...]
-    told_by: tuple[str, ...]
+    identified_by: tuple[str, ...]
 
     @classmethod
     def of(cls, schema: Schema) -> Plain:
         """Return those of a schema."""
-        return cls(tuple(schema.identifier), schema.told_by)
+        return cls(tuple(schema.identifier), schema.identified_by)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All of them, each once."""
-        return tuple(dict.fromkeys((*self.identifier, *self.told_by)))
+        return tuple(dict.fromkeys((*self.identifier, *self.identified_by)))
 
     @property
     def hashes(self) -> int:
         """How many hashes a row has."""
-        return 3 + bool(self.identifier) + bool(self.told_by)
+        return 3 + bool(self.identifier) + bool(self.identified_by)
 
 
 def row_hashes(
@@ -112,15 +112,15 @@ def row_hashes(
     named = [hash_rows([(name, columns[name]) for name in plain.identifier], rows)] if plain.identifier else []
     people = quasi + named[0] if named else quasi
     total = people.copy()
-    for one in known[-1]:
-        total += one[numbers[-1]]
-    told = [hash_people({name: columns[name] for name in plain.told_by}, rows)] if plain.told_by else []
-    return people, total, quasi, *named, *told
+    for of_column in known[-1]:
+        total += of_column[numbers[-1]]
+    persons = [hash_people({name: columns[name] for name in plain.identified_by}, rows)] if plain.identified_by else []
+    return people, total, quasi, *named, *persons
 
 
 def hashed_rows(engine: Rowwise, outline: Outline) -> Iterator[Hashes]:
     """Yield the hashes of all rows of an engine."""
-    known, plain = [one.hashes for one in outline.every], Plain.of(outline.table.schema)
+    known, plain = [column.hashes for column in outline.every], Plain.of(outline.table.schema)
     for numbers, columns in _numbered(engine, outline.every, plain.names):
         yield row_hashes(numbers, dict(columns), known, plain)
 
@@ -137,11 +137,11 @@ class _Rows:
     """Hashes of whom rows are about and of their quasi values, in files."""
 
     blocks: Blocks
-    told: bool
+    identified: bool
 
     def __iter__(self) -> Iterator[tuple[Unsigned | None, Unsigned]]:
         for quasi, *who in self.blocks:
-            yield who[0] if self.told else None, quasi
+            yield who[0] if self.identified else None, quasi
 
 
 def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marked:
@@ -149,13 +149,13 @@ def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marke
     schema: Schema = outline.table.schema
     plain = Plain.of(schema)
     whole, people = RowHashes(place / "table"), RowHashes(place / "people")
-    told = bool(plain.told_by)
-    marks = Blocks(place / "marks", Layout((np.dtype(np.uint64),) * (1 + told)))
+    identified = bool(plain.identified_by)
+    marks = Blocks(place / "marks", Layout((np.dtype(np.uint64),) * (1 + identified)))
     identities = np.zeros(0, np.uint64)
     for who, row, quasi, *more in rows:
         people.add(who)
         whole.add(row)
-        marks.append([quasi, *more[len(more) - told :]])
+        marks.append([quasi, *more[len(more) - identified :]])
         if plain.identifier:
             identities = np.array(sketched(np.sort(np.concatenate([identities, more[0]]))), np.uint64)
     own = {
@@ -164,15 +164,17 @@ def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marke
     }
     quasi_columns = {name: own[name] for name in schema.quasi}
     sketch = sketched(identities)
-    found = people.digest(quasi_columns, sketch)
-    return Marked(whole.digest(own, sketch), Marks(found, schema.told_by, schema.one_row_per_person, _Rows(marks, told)))
+    fingerprint = people.digest(quasi_columns, sketch)
+    return Marked(
+        whole.digest(own, sketch), Marks(fingerprint, schema.identified_by, schema.one_row_per_person, _Rows(marks, identified))
+    )
 
 
 def _numbered(
     engine: Rowwise, known: Sequence[Known], plain: Sequence[str]
 ) -> Iterable[tuple[list[Array], list[tuple[str, pa.ChunkedArray]]]]:
     """Yield for some rows at a time the number of each known combination, and further columns."""
-    tables = {one.names: one.combinations for one in known}
+    tables = {column.names: column.combinations for column in known}
     for batch in engine.batches(tables, plain):
         if batch.num_rows == 0:
             continue

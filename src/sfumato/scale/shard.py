@@ -17,7 +17,7 @@ from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, accepting, cut_space, secret_of
 from sfumato.groups.fragments.cover import covering_table
 from sfumato.groups.grouping import Grouping, histograms, need_table
-from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, SoftTests
 from sfumato.groups.streams import Step
@@ -63,10 +63,7 @@ class Matching:
             [replace(one, codes=codes) for one, codes in zip(self.columns, quasi, strict=True)],
             secret.astype(np.int64),
             bounds.with_counts(counts),
-            widths=self.widths,
-            block=self.block,
-            floor=self.floor,
-            weights=self.weights,
+            MatchOptions(self.widths, self.block, self.floor, self.weights),
             random=coins[1],
             space=Space(how.frame.codes(quasi).astype(np.int32), axes.first, axes.missing, axes.position),
         )

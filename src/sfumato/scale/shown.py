@@ -34,7 +34,7 @@ Seen = Span | Values
 
 def ranged(columns: Sequence[Column], form: str) -> tuple[int, ...]:
     """Return for every column that a form shows as a range the code of a missing value, −1 for those shown value by value."""
-    return tuple(len(one.values) if FORMS[form].as_ranges and one.kind != "categorical" else -1 for one in columns)
+    return tuple(len(column.values) if FORMS[form].as_ranges and column.kind != "categorical" else -1 for column in columns)
 
 
 def seen_in(codes: Array, group: Array, groups: int, size: int, absent: int) -> Seen:
@@ -58,21 +58,21 @@ def together(parts: Sequence[Seen], box: Integers, size: int) -> Seen:
     """Return what boxes show whose pieces these are: `box` is the box of every piece, and pieces of one follow one another."""
     if isinstance(parts[0], Span):
         head = np.flatnonzero(np.append(True, box[1:] != box[:-1]))
-        low, high, missing = (np.concatenate(one) for one in zip(*parts, strict=True))
+        low, high, missing = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Span(np.minimum.reduceat(low, head), np.maximum.reduceat(high, head), np.logical_or.reduceat(missing, head))
-    length, codes = (np.concatenate(one) for one in zip(*parts, strict=True))
+    length, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
     boxes = int(box[-1]) + 1
     if boxes == len(box):
         return Values(length, codes)
     return seen_in(codes, np.repeat(box, length), boxes, size, -1)
 
 
-def box_shown(column: Column, found: Seen) -> Box:
+def box_shown(column: Column, seen: Seen) -> Box:
     """Return the same as a release shows it, with no value that no box shows."""
-    if isinstance(found, Span):
-        return Ranges.between(column, found.low.astype(np.int64), found.high.astype(np.int64), found.missing)
-    used = np.bincount(found.codes, minlength=column.size) > 0
+    if isinstance(seen, Span):
+        return Ranges.between(column, seen.low.astype(np.int64), seen.high.astype(np.int64), seen.missing)
+    used = np.bincount(seen.codes, minlength=column.size) > 0
     short = (np.cumsum(used) - 1).astype(np.int32)
     known = np.flatnonzero(used[: len(column.values)])
-    start = np.concatenate(([0], np.cumsum(found.length))).astype(np.int64)
-    return Sets(column.name, column.values.take(pa.array(known)), start, short[found.codes])
+    start = np.concatenate(([0], np.cumsum(seen.length))).astype(np.int64)
+    return Sets(column.name, column.values.take(pa.array(known)), start, short[seen.codes])

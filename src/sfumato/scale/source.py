@@ -31,21 +31,21 @@ def listed_files(source: str | os.PathLike[str] | Sequence[Any]) -> list[Path] |
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_dir():
-            found = sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith((".", "_")))
-            if any(ending_of(one) not in IN_DIRECTORIES for one in found):
+            files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith((".", "_")))
+            if any(ending_of(file) not in IN_DIRECTORIES for file in files):
                 raise InputError(
                     f"{path}: this is a directory that holds other things than tables",
                     hint="a directory of Parquet or CSV files, or one file",
                 )
         elif any(sign in os.fspath(source) for sign in "*?") and not path.exists():
-            found = sorted(Path(one) for one in glob.glob(os.fspath(source)))
+            files = sorted(Path(name) for name in glob.glob(os.fspath(source)))
         else:
-            found = [path]
-        if not found:
+            files = [path]
+        if not files:
             raise InputError(f"{path.name or path}: no file is there", hint="give files or a directory of Parquet or CSV files")
-        return found
-    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
-        return [file for one in source for file in listed_files(one) or ()]
+        return files
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, os.PathLike)) for item in source):
+        return [file for item in source for file in listed_files(item) or ()]
     return None
 
 
@@ -103,14 +103,14 @@ def require_same_columns(files: Sequence[Path]) -> None:
         if ending_of(file) != ".parquet":
             raise InputError(f"{file.name}: beyond memory only Parquet and text files are read", hint="write it as Parquet")
         try:
-            found = pq.read_schema(file)
+            stated = pq.read_schema(file)
         except (pa.ArrowException, OSError, ValueError):
             raise InputError(
                 f"{file.name}: the file is damaged or not a file of Parquet", hint="write it again, or leave it out"
             ) from None
-        mine = {field.name: _plain(field.type) for field in found}
+        mine = {field.name: _plain(field.type) for field in stated}
         if schema is None:
-            schema, names = found, mine
+            schema, names = stated, mine
         elif mine != names:
             wrong = sorted({*mine.items()} ^ {*names.items()}, key=str)[0][0]
             raise InputError(

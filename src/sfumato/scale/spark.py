@@ -24,7 +24,7 @@ from sfumato.groups.counted import Leaf, TopCuts
 from sfumato.randomness import Randomness
 from sfumato.scale import boxes
 from sfumato.scale.collect import StoredShard, keep
-from sfumato.scale.engine import BYTES_A_PERSON, ResourceLimits
+from sfumato.scale.engine import BYTES_A_PERSON, Engine, ResourceLimits
 from sfumato.scale.gather import gathered_table
 from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Known, Outline, outline
@@ -37,8 +37,6 @@ from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading, dealt
 from sfumato.table.extras import extra
-from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.marks import Marks
 from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.source import ending_of
@@ -65,11 +63,11 @@ def numbered(frame: Any, known: Sequence[Known], plain: Sequence[str]) -> Any:
     f, session = extra("pyspark.sql.functions"), frame.sparkSession
     place = {name: f"column{k}" for k, name in enumerate(frame.columns)}
     frame = frame.toDF(*place.values())
-    for k, one in enumerate(known):
-        keys = [f"k{k}_{j}" for j in range(len(one.names))]
-        listed = one.combinations.drop_columns(["n"]).rename_columns(keys)
+    for k, column in enumerate(known):
+        keys = [f"k{k}_{j}" for j in range(len(column.names))]
+        listed = column.combinations.drop_columns(["n"]).rename_columns(keys)
         small = session.createDataFrame(listed.append_column(f"i{k}", pa.array(range(listed.num_rows), pa.int32())))
-        on = [f.col(place[name]).eqNullSafe(f.col(key)) for name, key in zip(one.names, keys, strict=True)]
+        on = [f.col(place[name]).eqNullSafe(f.col(key)) for name, key in zip(column.names, keys, strict=True)]
         frame = frame.join(f.broadcast(small), on, "left").drop(*keys)
     kept = [f.col(place[name]).alias(f"p{j}") for j, name in enumerate(plain)]
     return frame.select(*(f"i{k}" for k in range(len(known))), *kept)
@@ -87,7 +85,7 @@ def frame_of_files(source: Any) -> Any:
     paths = [str(file.absolute()) for file in files]
     try:
         frame = session.read.parquet(*("".join("\\" * (sign in _PATTERN) + sign for sign in path) for path in paths))
-        read = [unquote(urlsplit(one).path) for one in frame.inputFiles()]
+        read = [unquote(urlsplit(address).path) for address in frame.inputFiles()]
     except Exception:
         raise InputError(
             "Spark cannot read the files", hint="check their names: it leaves out _x and .x, and refuses a:b"
@@ -99,7 +97,7 @@ def frame_of_files(source: Any) -> Any:
     return frame
 
 
-class SparkEngine:
+class SparkEngine(Engine):
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
     def __init__(
@@ -122,27 +120,21 @@ class SparkEngine:
         """Return the names of the source's columns."""
         return distinct_names(self.source.columns, "the source")
 
-    def scratch(self, name: str) -> Path:
-        """Return a new private directory for work on the driver."""
-        place = self.place / name
-        place.mkdir(mode=0o700)
-        return place
-
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         schema.check_columns(self.names(), "the source")
         rows = Rows(schema)
         every = list(dict.fromkeys([*rows.used, *rows.beside]))
-        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        choice, keys = None, cast("tuple[PersonKey, ...]", ())
         sql = self._sql = SparkSql(self.source.select(*(f"`{name}`" for name in every)))
         if schema.people_rule.key:
             choice = choose(sql, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
         if rows.in_doubt:
             looked = [name for name in sql.frame.columns if name not in schema.sensitive]
-            found = suspects(sql, looked, tuple(schema.people_rule.key))
+            keys = suspects(sql, looked, tuple(schema.people_rule.key))
         sql.use("used", sql.frame.select(*(f"`{name}`" for name in rows.used)))
         self._whole = self._kept = sql.frame
-        self._outline = outline(sql, schema, Reading(), without=self._without, choice=choice, suspects=found)
+        self._outline = outline(sql, schema, Reading(), without=self._without, choice=choice, suspects=keys)
         return self._outline
 
     def gathered(self, schema: Schema) -> Table:
@@ -168,7 +160,7 @@ class SparkEngine:
         """Return everybody's codes, in the cluster."""
         frame = numbered(self._kept, outline.known, ())
         layout = Layout(outline.types)
-        codes = [one.codes for one in outline.known]
+        codes = [column.codes for column in outline.known]
         shared = frame.sparkSession.sparkContext.broadcast((codes, layout))
         coded = frame.mapInArrow(partial(_coded, shared=shared), "rows int, block binary")
         # On the disks of executors: their memory does not grow with people, and nothing has to make room for a result.
@@ -184,23 +176,15 @@ class SparkEngine:
             self._coded = blocks
         return self._coded
 
-    def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
-        """Return the fingerprint of the table as it came, and of who is in it."""
-        found = self._hashed()
-        return found.table, found.marks.fingerprint
-
-    def marks(self) -> Marks:
-        """Return what tells these people in a later table."""
-        return self._hashed().marks
-
-    def _hashed(self) -> Marked:
+    def hashed(self) -> Marked:
+        """Return what one pass over all rows tells: the table as it came, and who is in it."""
         if self._marked is None:
             known, plain = self._outline.every, Plain.of(self._outline.table.schema)
             rows = numbered(self._whole, known, plain.names)
-            shared = rows.sparkSession.sparkContext.broadcast([one.hashes for one in known])
+            shared = rows.sparkSession.sparkContext.broadcast([column.hashes for column in known])
             frame = rows.mapInArrow(partial(_hashes, shared=shared, plain=plain), "rows int, block binary")
-            found = pieces(frame, self._outline.rows, _hash_layout(plain))
-            self._marked = fingerprints(found, self._outline, self.scratch("hashes"))
+            parts = pieces(frame, self._outline.rows, _hash_layout(plain))
+            self._marked = fingerprints(parts, self._outline, self.scratch("hashes"))
         return self._marked
 
 
@@ -301,7 +285,7 @@ class SparkPeople:
             work = partial(_summed, layout=self.layout, empty=empty, add=add)
             whole = empty()
             sums = self.frame.mapInArrow(work, "sums binary")
-            small = sum(one.nbytes for one in whole) <= _SMALL
+            small = sum(array.nbytes for array in whole) <= _SMALL
             for row in sums.collect() if small else fetched(sums):
                 for mine, theirs in zip(whole, pickle.loads(bytes(row["sums"])), strict=True):  # our own arrays, not a stranger's
                     mine += theirs
@@ -321,15 +305,15 @@ class SparkPeople:
         made = apart.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
         made = made.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         made.count()  # all shards at once, on as many cores as there are; then they come one at a time
-        found: dict[int, StoredShard] = {}
+        shards: dict[int, StoredShard] = {}
         order = boxes.pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
         for row in fetched(made):
-            tell(len(found) / len(cuts.leaves))
+            tell(len(shards) / len(cuts.leaves))
             k: int = row["shard"]
-            found[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
+            shards[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
         made.unpersist()
-        yield from (found[k] for k in range(len(cuts.leaves)))
+        yield from (shards[k] for k in range(len(cuts.leaves)))
 
 
 def _summed(batches: Iterator[pa.RecordBatch], layout: Layout, empty: Callable[[], Any], add: Add) -> Iterator[pa.RecordBatch]:

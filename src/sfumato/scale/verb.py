@@ -18,6 +18,7 @@ from sfumato.randomness import Randomness
 from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, scratch, workshop
 from sfumato.release.files import read_manifest, read_release
 from sfumato.release.manifest import Manifest
+from sfumato.request import PublicationRequest
 from sfumato.scale.audit import JUDGES, audit_parts
 from sfumato.scale.choice import EngineName, is_spark
 from sfumato.scale.engine import Engine, ResourceLimits
@@ -64,13 +65,13 @@ def publish_source(
             let_in()
             tell(stage, part)
 
-        given: dict[str, Any] = {"method": method, "random": random, "register": register, "budget": budget, "progress": step}
+        asked = PublicationRequest(requirement, method, random, step, register, budget)
         try:
             if schema.bundled:
-                done = prepare_gathered(holder, schema, requirement, target, out, **given)
+                done = prepare_gathered(holder, schema, asked, target, out)
             else:
                 target.mkdir()
-                done = prepare(holder, schema, requirement, target, out, limits=chosen, **given)
+                done = prepare(holder, schema, asked, target, out, chosen)
             if fingerprinted and done.fingerprints is None:
                 done = replace(done, fingerprints=holder.fingerprints())
         finally:
@@ -101,8 +102,12 @@ def audit_directory(
     """
     manifest = read_manifest(directory)
     chosen = limits or ResourceLimits.of()
+
+    def opened(work: Path) -> Engine:
+        return _engine(engine, source, work, chosen, options=options, random=random)
+
     if manifest.bundled:
-        return _audit_gathered(directory, manifest, source, schema, chosen, engine, options=options, random=random)
+        return _audit_gathered(directory, manifest, schema, None if source is None else opened)
     if not audited_in_parts(manifest):
         raise FormatError(
             "this release is not one that an audit beyond memory reads",
@@ -113,31 +118,23 @@ def audit_directory(
             return audit_parts(directory, manifest, place), None
         work = place / "table"
         work.mkdir(mode=0o700)
-        holder = _engine(engine, source, work, chosen, options=options, random=random)
+        holder = opened(work)
         try:
-            found = holder.outline(schema or declared_schema(manifest, holder.names()))
-            return audit_parts(directory, manifest, place, found, holder.coded(found)), found.table
+            outline = holder.outline(schema or declared_schema(manifest, holder.names()))
+            return audit_parts(directory, manifest, place, outline, holder.coded(outline)), outline.table
         finally:
             holder.close()
 
 
 def _audit_gathered(
-    directory: Path,
-    manifest: Manifest,
-    source: Any,
-    schema: Schema | None,
-    limits: ResourceLimits,
-    engine: EngineName | None,
-    *,
-    options: ReadOptions | None,
-    random: bytes | int | None,
+    directory: Path, manifest: Manifest, schema: Schema | None, opened: Callable[[Path], Engine] | None
 ) -> tuple[Audit, Table | None]:
     """Return the audit of people who may have several values: in memory, against people that the engine gathers."""
     stored = read_release(directory)
-    if source is None:
+    if opened is None:
         return audit_stored(stored), None
     with scratch() as work:
-        holder = _engine(engine, source, work, limits, options=options, random=random)
+        holder = opened(work)
         try:
             table = holder.gathered(schema or declared_schema(manifest, holder.names()))
         finally:

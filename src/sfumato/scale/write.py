@@ -46,7 +46,7 @@ def write_buckets(
     group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
 
     def entries(begin: int, end: int) -> pa.Table:
-        return _entries(values, *(one[begin:end] for one in (group, boxes.value, boxes.count)))
+        return _entries(values, *(array[begin:end] for array in (group, boxes.value, boxes.count)))
 
     tables = {"qit": _write(directory, "qit", boxes.rows, rows), ST: _write(directory, ST, len(group), entries)}
     return _completed(directory, manifest, tables, {**account_tables(boxes.account), **noise_tables(draws, GROUP)})
@@ -155,11 +155,11 @@ def _qit(outline: Outline, codes: Sequence[Array], group: Array) -> pa.Table:
 def _secrets(values: Domain | Events, boxes: Collected) -> list[tuple[Domain, Array, Array, Array]]:
     """Return domain, group, value and count of every entry of each secret."""
     group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
-    found = []
+    parts = []
     for domain, (low, high) in zip(values.secrets, pairwise(values.first.tolist()), strict=True):
         mine = (boxes.value >= low) & (boxes.value < high)
-        found.append((domain, group[mine], boxes.value[mine] - low, boxes.count[mine]))
-    return found
+        parts.append((domain, group[mine], boxes.value[mine] - low, boxes.count[mine]))
+    return parts
 
 
 def _entries(domain: Domain | Events, group: Array, value: Array, count: Array) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nicegui import ui
 
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from sfumato.policy.roles import Decision
 
 
+class CardEvents(NamedTuple):
+    """What is called when a column gets a role, is made coarser, or its card is dragged."""
+
+    give: Callable[[str, Any], Any]
+    change: Callable[[str, str, Any], Awaitable[str | None]]
+    drag: Callable[[], None]
+
+
 def column_card(
     session: Session,
     one: Decision,
@@ -27,10 +35,7 @@ def column_card(
     counts: Histogram | None,
     files: Sequence[str],
     warning: str,
-    *,
-    give: Callable[[str, Any], Any],
-    change: Callable[[str, str, Any], Awaitable[str | None]],
-    drag: Callable[[], None],
+    events: CardEvents,
 ) -> tuple[Any, Callable[[ColumnRisk | None], None]]:
     """Draw a card, and return it with what tells it later who is unique because of the column, or that this is not known yet."""
     profile = session.profiles[one.column]
@@ -38,7 +43,7 @@ def column_card(
     card.props["draggable"] = "true"
     card.props["data-mark"] = f"card-{one.column}"
     # Some browsers drag nothing that carries no data.
-    card.on("dragstart", drag, js_handler="(event) => { event.dataTransfer.setData('text/plain', 'column'); emit() }")
+    card.on("dragstart", events.drag, js_handler="(event) => { event.dataTransfer.setData('text/plain', 'column'); emit() }")
     with card.style("gap: 6px"):
         with ui.row().classes("items-center").style("gap: 8px"):
             ui.label(one.column if one.sure else f"{one.column} ?").classes("text-weight-bold")
@@ -57,7 +62,7 @@ def column_card(
         wrong = marked(ui.label().classes("bad"), role="alert", mark=f"wrong-{one.column}")
 
         async def tried(how: Any) -> str | None:
-            said = await change(one.column, one.role, how)
+            said = await events.change(one.column, one.role, how)
             if not wrong.is_deleted:
                 wrong.set_text(said or "")
                 wrong.set_visibility(bool(said))
@@ -72,7 +77,7 @@ def column_card(
         after = ui.column().classes("w-full").style("gap: 4px")
         select = ui.select(list(ROLES), value=one.role, label=f"role of {one.column}").classes("w-full").props("dense outlined")
         marked(select, mark=f"role-{one.column}")
-        select.on_value_change(lambda event: give(one.column, event.value))
+        select.on_value_change(lambda event: events.give(one.column, event.value))
 
     def tell(risk: ColumnRisk | None) -> None:
         after.clear()
@@ -83,7 +88,7 @@ def column_card(
             if risk.step is not None:
                 step = risk.step
                 words = f"{step.text}: {percent(step.unique, 1)} unique"
-                coarser = ui.button(words, on_click=lambda: change(one.column, one.role, step.recode.to_dict()))
+                coarser = ui.button(words, on_click=lambda: events.change(one.column, one.role, step.recode.to_dict()))
                 marked(coarser.props("outline dense no-caps"), label=f"make {one.column} coarser, {words}")
                 marked(coarser, mark=f"step-{one.column}")
 

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from sfumato.exact import percent
 from sfumato.policy.roles import ROLES
-from sfumato.studio.column_card import column_card
+from sfumato.studio.column_card import CardEvents, column_card
 from sfumato.studio.frame import attempt, heading, main_button, marked, opened, page, quietly, refocus, say
 from sfumato.studio.jobs import shell
 from sfumato.studio.session import POLICY, Session, message
@@ -196,7 +196,8 @@ class _Board:
             self.dragged = one.column
 
         files = self.files.get(one.column, [])
-        card, tell = column_card(self.session, one, policy, counts, files, warning, give=self.give, change=self.change, drag=drag)
+        events = CardEvents(self.give, self.change, drag)
+        card, tell = column_card(self.session, one, policy, counts, files, warning, events)
         return card, drawn, tell
 
     async def _tell(self, table: Table, mine: int) -> None:

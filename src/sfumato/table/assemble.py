@@ -171,14 +171,14 @@ def identity_of(data: pa.Table, schema: Schema, among: Sequence[str], known: Mem
 
 def person_of(data: pa.Table, schema: Schema, known: Memory | None = None) -> Unsigned | None:
     """Return a hash of who each row is about, None where no column tells."""
-    if not schema.told_by:
+    if not schema.identified_by:
         return None
-    columns = {name: data.column(name) for name in schema.told_by}
+    columns = {name: data.column(name) for name in schema.identified_by}
     try:
-        return remembered(known, ("person", *schema.told_by), lambda: hash_people(columns, data.num_rows))
+        return remembered(known, ("person", *schema.identified_by), lambda: hash_people(columns, data.num_rows))
     except pa.ArrowException:
         raise InputError(
-            f"{', '.join(map(repr, schema.told_by))}: what tells people apart is text, numbers or dates",
+            f"{', '.join(map(repr, schema.identified_by))}: what tells people apart is text, numbers or dates",
             hint="convert the column to text",
         ) from None
 

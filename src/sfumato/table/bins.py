@@ -146,7 +146,7 @@ def _described(spec: Mapping[str, Any], column: str) -> Bins | EqualPeople:
         if key not in known:
             raise PolicyError(f"{where}: unknown key {typed(key)}", hint=did_you_mean(str(key), known))
     if not any(set(way) == set(spec) for way in _WAYS):
-        raise PolicyError(f"{where}: these keys do not go together: {', '.join(spec) or 'none'}", hint=example)
+        raise PolicyError(f"{where}: these keys cannot be combined: {', '.join(spec) or 'none'}", hint=example)
     if "people" in spec:
         number = spec["people"]
         if isinstance(number, bool) or not isinstance(number, int) or not 2 <= number <= MOST_UNBINNED:

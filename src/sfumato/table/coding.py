@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -297,11 +298,17 @@ def ascending(key: Array, *, used_up: bool = False) -> Array:
     return before
 
 
-def dealt(key: Array, room: int) -> tuple[Array, Integers]:
-    """Return the places of numbers below `room` in ascending order, equal ones as they stand, and where each number begins."""
+class SortedPlaces(NamedTuple):
+    """The places of numbers in ascending order, and where each number begins."""
+
+    places: Array
+    start: Integers
+
+
+def dealt(key: Array, room: int) -> SortedPlaces:
+    """Return the places of numbers below `room`, equal ones as they stand."""
     places = np.empty(len(key), place_type(len(key)))
-    start: Integers = deal(key, room, places)
-    return places, start
+    return SortedPlaces(places, deal(key, room, places))
 
 
 def falls(key: Array) -> bool:

@@ -95,14 +95,18 @@ def _members(data: pa.Table, rule: People, household: Integers) -> Integers:
     member = persons(data, tuple(rule.member))
     many = int(member.max()) + 1
     pairs = np.unique(household * np.int64(many) + member)
-    twice = len(pairs) - len(np.unique(pairs % many))
+    refuse_two_households(rule, len(pairs) - len(np.unique(pairs % many)))
+    return np.bincount(pairs // many)
+
+
+def refuse_two_households(rule: People, twice: int) -> None:
+    """Raise where so many people have rows in several households."""
     if twice:
         raise InputError(
             f"{', '.join(map(repr, rule.member))}: {twice:,} {'person has' if twice == 1 else 'people have'} rows in several "
             "households, and what one household has would tell of another",
             hint="give every person one household, as the last one that she lived in",
         )
-    return np.bincount(pairs // many)
 
 
 def require_key(rule: People) -> None:
@@ -228,15 +232,19 @@ def stacked(
         places = np.tile(row[gathered.person], gathered.longest)
         long[name] = data.column(name).take(pa.array(places))
     for name, columns in secrets.items():
-        own = [data.column(one) for one in columns]
-        if by_cell and len({one.type for one in own}) > 1:
-            own = [pa.chunked_array([cell_column(name, one, ".").arrow()]) for one in own]
-        long[name] = below(name, own, gathered.longest * data.num_rows)
+        long[name] = below(name, [data.column(one) for one in columns], gathered.longest * data.num_rows, by_cell=by_cell)
     return pa.table(long)
 
 
-def below(name: str, columns: Sequence[pa.ChunkedArray], length: int, *, before: int = 0) -> pa.ChunkedArray:
-    """Return columns that mean the same as one, with nothing before and where it is to be longer."""
+def below(
+    name: str, columns: Sequence[pa.ChunkedArray], length: int, *, before: int = 0, by_cell: bool = False
+) -> pa.ChunkedArray:
+    """Return columns that mean the same as one, with nothing before and where it is to be longer.
+
+    Where cells are read one by one, those of different types are compared as texts.
+    """
+    if by_cell and len({one.type for one in columns}) > 1:
+        columns = [pa.chunked_array([cell_column(name, one, ".").arrow()]) for one in columns]
     coded = any(pt.is_dictionary(one.type) for one in columns)
     plain = [_short(one.cast(one.type.value_type) if pt.is_dictionary(one.type) else one) for one in columns]
     kinds = {one.type for one in plain if not pt.is_null(one.type)} or {pa.string()}
@@ -263,8 +271,12 @@ def _short(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def fewest(people: int) -> int:
-    """Return how many people a band has at least: a two-hundredth of all, from 20 to 100; by their number alone."""
-    return max(20, min(100, people // 200))
+    """Return how many people a band has at least: a twentieth of all from 50 to 100, a two-hundredth up to 1,000.
+
+    By their number alone. A rare value has a bound of little more than the offset, which in a draft is 1/50: in a band of fewer
+    than 50 nobody might have it, in one of 100 two people may.
+    """
+    return max(50, min(100, people // 20), min(1000, people // 200))
 
 
 def band_columns(gathered: Gathered, rule: People) -> list[Column]:

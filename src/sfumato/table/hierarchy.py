@@ -22,6 +22,21 @@ LONGEST = 10_000_000
 """A file of a hierarchy has at most so many bytes."""
 
 
+def hierarchy_text(path: str | os.PathLike[str], named: str) -> str:
+    """Return what is in the file of a hierarchy; errors call it by this name."""
+    refused = refusal(path)
+    if refused is not None:
+        raise PolicyError(f"{named}: {refused}", hint="the path is relative to the policy file")
+    try:
+        return read_text(path, most=LONGEST)
+    except UnicodeDecodeError:
+        raise PolicyError(f"{named}: not UTF-8 text", hint="save it as UTF-8") from None
+    except TooLongError:
+        raise PolicyError(f"{named}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?") from None
+    except OSError as error:
+        raise PolicyError(f"{named}: cannot be read: {error.strerror or 'the disk refused'}") from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy(Regroup):
     """Categories put together as one level of a hierarchy has them; it is published, and asked about, like a `Regroup`.
@@ -34,21 +49,8 @@ class Hierarchy(Regroup):
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, level: int, other: str | None = None) -> Hierarchy:
         """Return the level of the hierarchy in a file; level 1 is the first above the values themselves."""
-        refused = refusal(path)
         where = Path(path).name
-        if refused is not None:
-            raise PolicyError(f"hierarchy: {where}: {refused}", hint="the path is relative to the policy file")
-        try:
-            text = read_text(path, most=LONGEST)
-        except UnicodeDecodeError:
-            raise PolicyError(f"hierarchy: {where}: not UTF-8 text", hint="save it as UTF-8") from None
-        except TooLongError:
-            raise PolicyError(
-                f"hierarchy: {where}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?"
-            ) from None
-        except OSError as error:
-            raise PolicyError(f"hierarchy: {where}: cannot be read: {error.strerror or 'the disk refused'}") from None
-        return cls.parse(text, level=level, other=other, where=where)
+        return cls.parse(hierarchy_text(path, f"hierarchy: {where}"), level=level, other=other, where=where)
 
     @classmethod
     def parse(cls, text: str, *, level: int, other: str | None = None, where: str = "the text") -> Hierarchy:

@@ -29,7 +29,7 @@ class Marks:
     """
 
     fingerprint: Fingerprint
-    told_by: tuple[str, ...]
+    identified_by: tuple[str, ...]
     one_row_per_person: bool
     rows: Iterable[tuple[Unsigned | None, Unsigned]]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -71,6 +71,11 @@ class Choice:
         early = "late" if self.keep.lstrip().startswith("last") else "early"
         tied = f"; for {self.tied:,} of them coins decided among rows that are equally {early}" if self.tied else ""
         return f"{rows} of {people}; kept is one row of each, the {self.keep}{tied}."
+
+    @property
+    def without_secrets(self) -> Choice:
+        """The same without what follows from sensitive values: how many facts there are, and which rows differ in them."""
+        return replace(self, facts=None, tied=self.tied if self.keep == "all" else 0)
 
     def _all(self, counted: str) -> str:
         facts = "" if self.facts is None else ", 1 fact" if self.facts == 1 else f", {self.facts:,} facts"

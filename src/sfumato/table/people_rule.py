@@ -12,8 +12,8 @@ from sfumato.errors import PolicyError, did_you_mean
 _KEEP = re.compile(r"\s*(first|last)\s+by\s+(.*\S)\s*", re.DOTALL)
 SHOW = re.compile(r"\s*(first|last|least|greatest)\s+by\s+(.*\S)\s*", re.DOTALL)
 OWN = ("least", "greatest")
-_KEYS = ("key", "keep", "rows", "quasi", "alike", "without_key", "most", "unit", "several")
-_UNIT_KEYS = ("household", "quasi", "alike", "without_key", "most")
+_KEYS = ("key", "keep", "rows", "quasi", "alike", "shares", "without_key", "most", "unit", "several")
+_UNIT_KEYS = ("household", "quasi", "alike", "shares", "without_key", "most")
 LATE = ("last", "greatest")
 
 BAND = "rows"
@@ -32,7 +32,8 @@ class People:
 
     `keep` is "first by COLUMN", "last by COLUMN", or "error": several rows are refused. With "all" a person has all her rows:
     `quasi` says of which her quasi values are shown ("first by COLUMN", or by column, also its "least" or "greatest"), and
-    `alike` which numbers of rows may share a group. Rows without a key are an error, or dropped if `without_key` says so.
+    `alike` which numbers of rows may share a group; with `shares = "band"` bounds follow from the shares among these, else from
+    those of everybody. Rows without a key are an error, or dropped if `without_key` says so.
     `rows = "people"` states that every row is a person, whatever looks like a key of people. `most` is for noise on counts: of
     so many values of a secret, at most, a person is counted, by coins among hers; one number, or secret = number.
 
@@ -45,6 +46,7 @@ class People:
     rows: Literal["people"] | None = None
     quasi: str | Mapping[str, str] | None = None
     alike: Alike | Sequence[int] | None = None
+    shares: Literal["table", "band"] = "table"
     without_key: Literal["error", "drop"] = "error"
     most: int | Mapping[str, int] | None = None
     unit: Literal["household"] | None = None
@@ -93,8 +95,8 @@ class People:
     def _check_all(self) -> None:
         """Refuse what only a person with all her rows has, and what is not written as it must be."""
         if not self.all:
-            for name in ("quasi", "alike", "without_key"):
-                if getattr(self, name) not in (None, "error"):
+            for name in ("quasi", "alike", "shares", "without_key"):
+                if getattr(self, name) not in (None, "error", "table"):
                     raise PolicyError(
                         f'people: {name}: it is for keep = "all", where a person has all her rows', hint='keep = "all"'
                     )
@@ -121,6 +123,11 @@ class People:
                 f"people: alike: expected {usual}, exact or edges, got {alike!r}", hint=f'alike = "{usual}" is usual'
             )
         object.__setattr__(self, "alike", alike)
+        if self.shares not in ("table", "band") or (self.shares == "band" and not alike):
+            raise PolicyError(
+                f"people: shares: expected table, or band where only like people share groups, got {self.shares!r}",
+                hint=f'shares = "band" with alike = "{usual}"',
+            )
 
     @property
     def all(self) -> bool:

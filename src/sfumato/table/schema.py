@@ -20,7 +20,15 @@ from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
 from sfumato.table.people_rule import People, household, people
 from sfumato.table.recode import Recode, recoding
-from sfumato.table.secrets import check_bundled, check_people, named_secrets, public_secrets, taken_names, values_counted
+from sfumato.table.secrets import (
+    check_budget_key,
+    check_bundled,
+    check_people,
+    named_secrets,
+    public_secrets,
+    taken_names,
+    values_counted,
+)
 
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
@@ -87,8 +95,8 @@ class Schema:
                 self._store(role, _names(role, getattr(self, role)))
         problems.stop()
         with problems.noted():
-            told = None if self.people is None else people(self.people)
-            self._store("people", told if self.unit is None else household(self.unit, told))
+            stated = None if self.people is None else people(self.people)
+            self._store("people", stated if self.unit is None else household(self.unit, stated))
             self._store("unit", None)
             for name, value in named_secrets(self).items():
                 self._store(name, value)
@@ -121,13 +129,7 @@ class Schema:
         if self.by_cell:
             check_by_cell(self)
         self._store("budget_key", _names("budget_key", self.budget_key))
-        for name in self.budget_key:
-            if self.role(name) in (None, "sensitive"):
-                raise PolicyError(
-                    f"[budget] key: {name!r} is {'sensitive, and would decide' if self.role(name) else 'no column, and decides'} "
-                    "who is one person",
-                    hint=did_you_mean(name, [*self.identifier, *self.quasi, *self.other]),
-                )
+        check_budget_key(self)
 
     def __repr__(self) -> str:
         return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"
@@ -202,7 +204,7 @@ class Schema:
     def beside_secrets(self) -> list[str]:
         """The columns of the table that something is kept of, but for secrets."""
         named = [name for name in (*self.identifier, *self.quasi) if name not in self.people_rule.bands]
-        return [*named, *(name for name in self.told_by if name not in named)]
+        return [*named, *(name for name in self.identified_by if name not in named)]
 
     @property
     def people_rule(self) -> People:
@@ -210,7 +212,7 @@ class Schema:
         return cast("People", self.people) if self.people is not None else People()
 
     @property
-    def told_by(self) -> tuple[str, ...]:
+    def identified_by(self) -> tuple[str, ...]:
         """The columns that tell people apart over several draws: of the budget, of `people`, or else identifiers; or none."""
         return tuple(self.budget_key or self.people_rule.key or self.identifier)
 
@@ -220,7 +222,7 @@ class Schema:
         if self.bundled:
             return [*self.beside_secrets, *(column for columns in self.secrets.values() for column in columns)]
         named = [*self.identifier, *self.quasi, *self.sensitive]
-        return [*named, *(name for name in self.told_by if name not in named)]
+        return [*named, *(name for name in self.identified_by if name not in named)]
 
     def domain(self, name: str) -> DeclaredDomain | None:
         """Return the declared domain of a column, None when the policy declares none."""

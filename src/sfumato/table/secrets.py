@@ -77,10 +77,17 @@ def check_bundled(schema: Schema) -> None:
 def check_people(schema: Schema) -> None:
     """Refuse columns that there are not, and rules that would look at a secret."""
     rule = schema.people_rule
-    known = [*schema.identifier, *schema.quasi, *schema.other]
+    known = [name for name in (*schema.identifier, *schema.quasi, *schema.other) if name not in rule.bands]
     for name in rule.looked_at:
         if schema.role(name) is None:
-            raise PolicyError(f"people: no column {name!r} in the schema", hint=did_you_mean(name, known))
+            where = "unit: household" if rule.unit is not None and name in rule.key else "people"
+            hint = did_you_mean(name, known)
+            hint = (
+                hint
+                if hint.startswith("did you mean")
+                else f'a column of the table needs a role too: identifier = ["{name}"]; {hint}'
+            )
+            raise PolicyError(f"{where}: no column {name!r} in the schema", hint=hint)
         if schema.role(name) == "sensitive":
             what = "who is one person" if name in rule.key else "which row of a person is kept"
             raise PolicyError(
@@ -89,6 +96,25 @@ def check_people(schema: Schema) -> None:
             )
     if not schema.one_row_per_person and (rule.key or rule.rows):
         raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
+
+
+def check_budget_key(schema: Schema) -> None:
+    """Refuse columns that are none, that are secrets, or of which a draw would book only one of somebody's rows."""
+    rule = schema.people_rule
+    for name in schema.budget_key:
+        if schema.role(name) in (None, "sensitive"):
+            raise PolicyError(
+                f"[budget] key: {name!r} is {'sensitive, and would decide' if schema.role(name) else 'no column, and decides'} "
+                "who is one person",
+                hint=did_you_mean(name, [*schema.identifier, *schema.quasi, *schema.other]),
+            )
+    if rule.all and schema.budget_key and set(schema.budget_key) != set(rule.key):
+        whom = "a person with all her rows" if rule.unit is None else "a household with all its members"
+        raise PolicyError(
+            f"[budget] key: a draw is of {whom}, told by {', '.join(map(repr, rule.key))}, and would book one row's "
+            f"{', '.join(map(repr, schema.budget_key))} alone",
+            hint="leave it out",
+        )
 
 
 def taken_names(rule: People, names: Container[str]) -> list[PolicyError]:
@@ -111,6 +137,7 @@ def public_secrets(schema: Schema) -> dict[str, Any]:
     rule, secrets = schema.people_rule, {name: list(columns) for name, columns in schema.secrets.items()}
     alike = rule.alike if isinstance(rule.alike, str) else list(rule.alike or ())
     gathered: dict[str, Any] = {"keep": "all", "alike": alike} if rule.all else {}
+    gathered |= {"shares": "band"} if rule.shares == "band" else {}
     gathered |= {} if rule.unit is None else {"unit": rule.unit, "several": rule.several}
     if rule.most is not None:
         gathered["most"] = dict(rule.most) if isinstance(rule.most, Mapping) else rule.most

@@ -307,10 +307,6 @@ class SharedFile(os.PathLike[str]):
             self._of = now
         return self.memory["columns"]
 
-    def forget(self) -> None:
-        """Remember nothing."""
-        self._of, self.memory = None, {}
-
 
 def remembered(memory: Memory | None, key: Hashable, make: Callable[[], T]) -> T:
     """Return what is remembered under a key, or is made now and remembered; without a memory it is made."""

@@ -238,7 +238,7 @@ class Table:
         """What tells the people of this table in a later one: by whom a row is about, and by their quasi values."""
         source, quasi = self._source, self._source.columns[: len(self.schema.quasi)]
         rows = [(source.person, quasi_hashes(quasi, source.rows))]
-        return Marks(self.people_fingerprint, self.schema.told_by, self.schema.one_row_per_person, rows)
+        return Marks(self.people_fingerprint, self.schema.identified_by, self.schema.one_row_per_person, rows)
 
     @property
     def times(self) -> Integers | None:

@@ -42,6 +42,19 @@ def example_tables() -> dict[str, Table]:
     }
 
 
+def two_secrets() -> Table:
+    """Return people with two secrets, each protected by itself."""
+    coins, people = np.random.default_rng(13), 240
+    columns = {
+        "age": coins.integers(20, 60, people),
+        "sex": np.array(["f", "m"])[coins.integers(0, 2, people)],
+        "value": np.array([f"v{k}" for k in range(8)])[coins.integers(0, 8, people)],
+        "more": np.array([f"w{k}" for k in range(6)])[coins.integers(0, 6, people)],
+    }
+    schema = Schema(quasi=["age", "sex"], sensitive=["value", "more"], protect="each")
+    return Table.from_frame(pa.table(columns), schema)
+
+
 def several_values() -> Table:
     """Return people with all their rows and two columns of a secret: any number of values, some of them none."""
     coins = np.random.default_rng(11)

@@ -28,7 +28,7 @@ from sfumato.release.base import Release
 from sfumato.release.files import MANIFEST, parquet_bytes
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease
 from sfumato.table import Schema, Table
-from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side, several_values
+from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side, several_values, two_secrets
 
 
 class ConformanceError(AssertionError):
@@ -56,12 +56,11 @@ def check_method(method: Method, requirement: Requirement | None = None, tables:
     with _one_thread():
         for name, table in (tables or example_tables()).items():
             for check in CHECKS:
-                try:
+                with under_its_name(f"{check.__name__} on the table {name!r}"):
                     check(method, requirement, table)
-                except ConformanceError as error:
-                    raise ConformanceError(f"{check.__name__} on the table {name!r}: {error}") from None
                 done.append(f"{check.__name__} ({name})")
         if tables is None:
+            each_of_several_secrets_is_protected_or_refused(method, requirement)
             several_values_are_published_or_refused(method, requirement)
         _order_decides_nothing(method, requirement)
         if "engineer" in proven and not method.shown_as.by_coin:
@@ -73,6 +72,17 @@ def require(fact: bool, promise: str) -> None:
     """Raise `ConformanceError` unless a promise is kept."""
     if not fact:
         raise ConformanceError(promise)
+
+
+@contextmanager
+def under_its_name(check: str) -> Iterator[None]:
+    """Say which check it was that a promise was broken in, or an error was raised."""
+    try:
+        yield
+    except ConformanceError as error:
+        raise ConformanceError(f"{check}: {error}") from None
+    except SfumatoError as error:
+        raise ConformanceError(f"{check}: {type(error).__name__}: {error}") from error
 
 
 def audit_confirms_the_claims(method: Method, requirement: Requirement, table: Table) -> None:
@@ -186,10 +196,8 @@ def _order_decides_nothing(method: Method, requirement: Requirement) -> None:
             asked = requirement
         except SfumatoError:
             asked = _asking(requirement, 2, requirement.against)
-        try:
+        with under_its_name(f"{input_order_changes_no_byte.__name__} on the design {name!r}"):
             input_order_changes_no_byte(method, asked, table, orders=50)
-        except ConformanceError as error:
-            raise ConformanceError(f"{input_order_changes_no_byte.__name__} on the design {name!r}: {error}") from None
 
 
 def rerunning_tells_nothing(method: Method) -> None:
@@ -307,6 +315,26 @@ def infeasible_bounds_are_refused(method: Method, requirement: Requirement, tabl
     raise ConformanceError("an infeasible requirement is refused")
 
 
+def each_of_several_secrets_is_protected_or_refused(method: Method, requirement: Requirement) -> None:
+    """Two secrets, each protected by itself, one with a bound on a set of values: refused with a reason, or every claim holds."""
+    table, against = two_secrets(), requirement.against
+    of_values = LDiversity(2, against=against)
+    of_sets = LDiversity(2, sets={"low": {"values": ["w0", "w1"], "bound": "3/4"}}, against=against)  # type: ignore[arg-type]
+    for own, refused in ((of_values, ""), (of_sets, method.sets_refused(against))):
+        asked: Requirement = LDiversity(2, columns={"more": own}, against=against)  # type: ignore[arg-type]
+        if method.hides_presence:
+            asked = PresenceAssociation(1, asked, against=against)
+        if method.each_refused(against) or refused:
+            try:
+                method.run(table, asked, random=1)
+            except SfumatoError:
+                continue
+            raise ConformanceError("a method that says it cannot keep a bound refuses to")
+        with under_its_name("two secrets, each protected by itself"):
+            audit_confirms_the_claims(method, asked, table)
+            release_survives_the_disk(method, asked, table)
+
+
 def several_values_are_published_or_refused(method: Method, requirement: Requirement) -> None:
     """People who may have several values of a secret are refused with a reason, or every promise holds for them too.
 
@@ -321,10 +349,8 @@ def several_values_are_published_or_refused(method: Method, requirement: Require
             return
         raise ConformanceError("a method that cannot publish several values a person refuses them")
     for check in SEVERAL:
-        try:
+        with under_its_name(f"{check.__name__} on people with several values"):
             check(method, asked, table)
-        except ConformanceError as error:
-            raise ConformanceError(f"{check.__name__} on people with several values: {error}") from None
     made = method.run(table, asked, random=1).release
     for part in made.each:
         counts = part.count(f"{part.secrets[0]} IN ('v1')")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from sfumato.methods import MultiSize, SmallDomain
 from sfumato.privacy import MODELS
 from sfumato.privacy.requirement import Requirement
 from sfumato.table import Schema, Table
-from sfumato.testing.method import ConformanceError, require
+from sfumato.testing.method import require, under_its_name
 
 SHARES = (
     {"a": Fraction(1, 4), "b": Fraction(1, 4), "c": Fraction(1, 4), "d": Fraction(1, 4)},
@@ -34,10 +35,8 @@ def check_model(requirement: Requirement) -> list[str]:
     """
     checks = (_is_a_value, _bounds_are_exact, _infeasible_says_what_is_feasible, _a_manifest_carries_it, _the_auditor_agrees)
     for check in (*checks, _a_release_passes):
-        try:
+        with under_its_name(check.__name__.strip("_")):
             check(requirement)
-        except ConformanceError as error:
-            raise ConformanceError(f"{check.__name__.strip('_')}: {error}") from None
     return [check.__name__.strip("_") for check in (*checks, _a_release_passes)]
 
 
@@ -45,6 +44,8 @@ def _is_a_value(requirement: Requirement) -> None:
     require(dataclasses.is_dataclass(requirement), "a requirement is a dataclass of its parameters")
     require(requirement == _again(requirement), "two requirements with equal parameters are equal")
     require(MODELS.get(requirement.model) is type(requirement), f"the model {requirement.model!r} is found by its name")
+    takes = inspect.signature(type(requirement)).parameters
+    require({"against", "sets", "columns"} <= set(takes), "a constructor of its own takes against, sets and columns too")
 
 
 def _again(requirement: Requirement, **changes: object) -> Requirement:

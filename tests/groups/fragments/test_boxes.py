@@ -13,7 +13,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.groups._cover_kernels import covers, reaches
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.cover import NEVER, combinations, combined, covering_table
+from sfumato.groups.fragments.cover import NEVER, PresenceRule, combinations, combined, covering_table
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds, places
 from tests.makers import people
 
@@ -26,10 +26,7 @@ def boxes(table, alpha, requirement=None, *, tight=False, floor=1, weights=None)
         table.quasi,
         table.sensitive.codes,
         bounds,
-        Fraction(alpha),
-        tight=tight,
-        floor=floor,
-        weights=weights,
+        PresenceRule(Fraction(alpha), tight, floor, weights),
     )
 
 

@@ -182,15 +182,16 @@ def test_several_columns_may_be_moved_and_people_who_share_a_row_are_still_unsur
 def test_groups_as_published_have_one_over_alpha_people_and_keep_the_bounds_by_the_papers_count(pairs):
     table = crowd(900, 3, values=9, seed=7, widths=(30, 12, 8))
     bounds = LDiversity(4).bounds(table.sensitive.histogram())
+    views = ViewRows.of(table.quasi, ["q0"])
     for alpha, least in ((Fraction(1, 3), 4), (Fraction(1, 12), 12)):
-        found = published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, alpha, suppress=False, pairs=pairs)
+        found = published_groups(views, table.sensitive.codes, bounds, alpha, suppress=False, pairs=pairs)
         everywhere = groups_of(found)
         assert sorted(np.concatenate(everywhere).tolist()) == list(range(900))
         assert all(len(rows) >= least for rows in everywhere)
         assert all(keeps_bounds(table, bounds, rows) for rows in everywhere)
         assert found.sizes.mean() < 1.2 * least
     with pytest.raises(Infeasible) as caught:
-        published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, Fraction(1, 901), suppress=False, pairs=pairs)
+        published_groups(views, table.sensitive.codes, bounds, Fraction(1, 901), suppress=False, pairs=pairs)
     assert caught.value.nearest == {"alpha": Fraction(12, 10_000)}
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.groups.near._match_kernels import assign, match_block
 from sfumato.groups.near._order_kernels import FINE
-from sfumato.groups.near.matched import matched_groups, variety
+from sfumato.groups.near.matched import MatchOptions, matched_groups, variety
 from sfumato.groups.near.order import BoxCost, domain_widths
 from sfumato.groups.near.packing import group_sizes, pack, pack_classes
 from sfumato.groups.settings.plan import plan
@@ -30,7 +30,8 @@ square = st.integers(1, 6).flatmap(
 
 def groups_of(table, requirement, seed=1, **options):
     bounds = requirement.bounds(table.sensitive.histogram())
-    return matched_groups(table.quasi, table.sensitive.codes, bounds, random=SeededRandomness(seed), **options), bounds
+    how = MatchOptions(**options)
+    return matched_groups(table.quasi, table.sensitive.codes, bounds, how, random=SeededRandomness(seed)), bounds
 
 
 @given(square)

@@ -192,17 +192,6 @@ def _three_size_problems() -> list[Bounds]:
     return found
 
 
-def test_the_optimum_hears_progress_from_beginning_to_end() -> None:
-    heard: list[float] = []
-    optimum(
-        Problem.of(linear_bounds(SKEWED, 4, "0.02"), max_size=50),
-        progress=lambda stage, done: heard.append(done) if stage else None,
-    )
-    assert heard[0] == 0.0
-    assert heard[-1] == 1.0
-    assert heard == sorted(heard)
-
-
 def test_an_infeasible_problem_on_which_the_solver_stumbles_is_told_infeasible() -> None:
     bounds = bounds_of([3, 4, 6], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 2)])
     assert optimum(Problem.of(bounds, max_size=4)) is None

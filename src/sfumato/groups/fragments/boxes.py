@@ -8,13 +8,12 @@ alone, so safe cuts stay safe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 
 from sfumato.arrays import Array
 from sfumato.groups._cover_kernels import CoverRule
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
-from sfumato.groups.fragments.cover import covering_table, require_presence
+from sfumato.groups.fragments.cover import PresenceRule, covering_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import SoftTests
 from sfumato.privacy.bounds import Bounds
@@ -27,31 +26,28 @@ def presence_boxes(
     columns: Sequence[Column],
     sensitive: Array,
     bounds: Bounds,
-    alpha: Fraction,
+    rule: PresenceRule,
     *,
-    tight: bool,
-    floor: int,
-    weights: Mapping[str, float] | None,
     soft: SoftTests | None = None,
     random: Randomness | None = None,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return boxes of at least `floor` people that keep the bounds and α: by tight or safe cuts, or by soft ones with coins.
+    """Return boxes that keep the bounds and the rule: by tight or safe cuts, or by soft ones with coins.
 
     Where the most even acceptable cut of a column would leave a side that covers too few combinations, the next column is tried.
     """
     people = sensitive.shape[-1]
-    require_presence(columns, people, alpha, bounded=bounds.protects)
+    require_presence(columns, people, rule.alpha, bounded=bounds.protects)
     space = Space.of(columns)
     return cut_boxes(
         space,
         sensitive,
         bounds,
-        tight=tight,
-        floor=floor,
-        weights=column_weights(columns, weights),
+        tight=rule.tight,
+        floor=rule.floor,
+        weights=column_weights(columns, rule.weights),
         soft=soft,
         random=random,
-        cover=CoverRule(space.codes, covering_table(people, alpha)),
+        cover=CoverRule(space.codes, covering_table(people, rule.alpha)),
         progress=progress,
     )

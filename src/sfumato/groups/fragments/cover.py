@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,15 @@ NEVER = -1
 _MOST = 1 << 62
 
 _WIDER = "quasi columns with more values: less recoding, or one column more"
+
+
+class PresenceRule(NamedTuple):
+    """How boxes that hide presence are cut: α, whether cuts may be tight, the fewest people of a box, columns to cut first."""
+
+    alpha: Fraction
+    tight: bool
+    floor: int
+    weights: Mapping[str, float] | None = None
 
 
 def combinations(columns: Sequence[Column]) -> int:

@@ -9,7 +9,7 @@ single values: exchange two values of a half, or the halves, or two values of an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.groups.cuts import column_weights
-from sfumato.groups.fragments.cover import require_presence
+from sfumato.groups.fragments.cover import PresenceRule, require_presence
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
@@ -47,10 +47,7 @@ class HalvingRule:
     columns: Sequence[Column]
     sensitive: Array
     bounds: Bounds
-    alpha: Fraction
-    tight: bool
-    floor: int
-    weights: Sequence[Fraction]
+    rule: PresenceRule
 
     def box(self, rows: Integers) -> HalvedBox:
         """Return the box of these people."""
@@ -64,7 +61,7 @@ class HalvingRule:
         even = [j for j in range(len(many)) if many[j] % 2 == 0]
         if not even:
             return None
-        column = max(even, key=lambda j: (many[j] * self.weights[j], -j))
+        column = max(even, key=lambda j: (many[j] * self._weights[j], -j))
         return column, int(box.shown[column][many[column] // 2 - 1])
 
     def sides(self, box: HalvedBox, place: tuple[int, int]) -> tuple[HalvedBox, HalvedBox] | None:
@@ -72,19 +69,23 @@ class HalvingRule:
         lower = self.columns[place[0]].codes[box.rows] <= place[1]
         left, right = box.rows[lower], box.rows[~lower]
         smaller = min(len(left), len(right))
-        if smaller < self.floor or (not self.tight and self._least(box) > smaller):
+        if smaller < self.rule.floor or (not self.rule.tight and self._least(box) > smaller):
             return None
         pair = self.box(left), self.box(right)
         return pair if all(self._keeps(side) for side in pair) else None
 
     def _keeps(self, box: HalvedBox) -> bool:
         n = len(box.rows)
-        return self._least(box) <= n and (self.alpha == 1 or n <= self.alpha * box.combinations)
+        return self._least(box) <= n and (self.rule.alpha == 1 or n <= self.rule.alpha * box.combinations)
 
     def _least(self, box: HalvedBox) -> int:
         """Return the smallest group in which the counts of this box keep their bounds."""
         need, start = self._need
         return int(need[start[:-1] + box.counts].max())
+
+    @cached_property
+    def _weights(self) -> list[Fraction]:
+        return [Fraction(weight) for weight in column_weights(self.columns, self.rule.weights).tolist()]
 
     @cached_property
     def _need(self) -> tuple[Integers, Integers]:
@@ -95,32 +96,28 @@ def half_boxes(
     columns: Sequence[Column],
     sensitive: Array,
     bounds: Bounds,
-    alpha: Fraction,
+    rule: PresenceRule,
     *,
-    tight: bool,
-    floor: int,
-    weights: Mapping[str, float] | None,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return boxes of at least `floor` people that keep the bounds and α, each the whole or a half of a larger one."""
+    """Return boxes that keep the bounds and the rule, each the whole or a half of a larger one."""
     people = sensitive.shape[-1]
-    require_presence(columns, people, alpha, bounded=bounds.protects)
-    exact = [Fraction(weight) for weight in column_weights(columns, weights).tolist()]
-    rule = HalvingRule(columns, sensitive, bounds, alpha, tight, floor, exact)
+    require_presence(columns, people, rule.alpha, bounded=bounds.protects)
+    halving = HalvingRule(columns, sensitive, bounds, rule)
     group = np.empty(people, np.int32)
-    waiting = [rule.box(np.arange(people))]
+    waiting = [halving.box(np.arange(people))]
     groups = done = 0
     while waiting:
         box = waiting.pop()
-        place = rule.place(box)
-        halves = None if place is None else rule.sides(box, place)
+        place = halving.place(box)
+        halves = None if place is None else halving.sides(box, place)
         if halves is not None:
             waiting += halves
             continue
         group[box.rows] = groups
         groups, done = groups + 1, done + len(box.rows)
         progress("halving quasi space", done / people)
-    return Grouping(group, groups, "tight" if tight else "safe")
+    return Grouping(group, groups, "tight" if rule.tight else "safe")
 
 
 def _distinct(codes: Array, size: int) -> Integers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,19 @@ class ViewRows:
             row_numbers([column for column in columns if column.name not in moved]),
             row_numbers([column for column in columns if column.name in moved]),
         )
+
+
+class _Promise(NamedTuple):
+    """The people of two views, and what every box of them has to keep."""
+
+    views: ViewRows
+    sensitive: Array
+    bounds: Bounds
+    alpha: Fraction
+
+    def worst(self, rows: Array | slice = slice(None)) -> Worst:
+        """Return what is believed most of these people, all of them unless given."""
+        return worst(self.views.left[rows], self.views.right[rows], self.sensitive[rows], self.bounds.limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,27 +102,20 @@ def view_boxes(
     group; then two parts are kept if both could be solved, else the box itself if it is good, else it is left to the box it was
     cut from. Whom no box can take is an error; with `others` its advice is also to move other columns.
     """
-    views = ViewRows.of(columns, moved)
-    tree = _cut(columns, moved, views, sensitive, bounds, alpha, progress)
+    promise = _Promise(ViewRows.of(columns, moved), sensitive, bounds, alpha)
+    tree = _cut(columns, moved, promise, progress)
     final, lost = _choose(tree)
     if len(lost):
-        raise _unsolved(tree, lost, views, sensitive, bounds, alpha, moved, others=others)
+        raise _unsolved(tree, lost, promise, moved, others=others)
     group = np.empty(len(sensitive), np.int32)
     for number, box in enumerate(final.tolist()):
         group[tree.rows[tree.low[box] : tree.high[box]]] = number
     return Grouping(group, len(final), "tight")
 
 
-def _cut(
-    columns: Sequence[Column],
-    moved: Sequence[str],
-    views: ViewRows,
-    sensitive: Array,
-    bounds: Bounds,
-    alpha: Fraction,
-    progress: Progress,
-) -> _Tree:
+def _cut(columns: Sequence[Column], moved: Sequence[str], promise: _Promise, progress: Progress) -> _Tree:
     """Return all boxes along the cuts, each judged."""
+    views, sensitive, bounds, alpha = promise
     space = Space.of(columns)
     need, start = need_table(bounds)
     enough = ceil_inverse(alpha)
@@ -130,8 +137,7 @@ def _cut(
     lows, highs, child = tree_of(cut_levels(len(rows), cut, progress))
     verdict = judge_boxes(rows, lows, highs, secret.codes[0], groups)
     for box in np.flatnonzero(verdict == GREY):
-        mine = rows[lows[box] : highs[box]]
-        found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
+        found = promise.worst(rows[lows[box] : highs[box]])
         verdict[box] = GOOD if found.presence <= alpha and found.belief <= found.limit else CERTAIN_PRESENCE
     return _Tree(rows, lows, highs, child, verdict)
 
@@ -159,31 +165,20 @@ def _choose(tree: _Tree) -> tuple[Integers, Integers]:
     return np.array(chosen, dtype=np.int64), np.array(lost, dtype=np.int64)
 
 
-def _unsolved(
-    tree: _Tree,
-    lost: Integers,
-    views: ViewRows,
-    sensitive: Array,
-    bounds: Bounds,
-    alpha: Fraction,
-    moved: Sequence[str],
-    *,
-    others: bool,
-) -> Infeasible:
+def _unsolved(tree: _Tree, lost: Integers, promise: _Promise, moved: Sequence[str], *, others: bool) -> Infeasible:
     """Return the error that says which condition a box broke, in numbers, and what all people as one group would keep."""
+    alpha, everybody = promise.alpha, len(promise.sensitive)
     people = int((tree.high - tree.low)[lost].sum())
     box = lost[np.argmax((tree.high - tree.low)[lost])]
-    mine = tree.rows[tree.low[box] : tree.high[box]]
-    found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
-    whole = worst(views.left, views.right, sensitive, bounds.limits)
+    found = promise.worst(tree.rows[tree.low[box] : tree.high[box]])
     together = " and ".join(moved)
-    taken = "nobody fits" if people == len(sensitive) else f"{people:,} of {len(sensitive):,} people do not fit"
+    taken = "nobody fits" if people == everybody else f"{people:,} of {everybody:,} people do not fit"
     reasons = []
     if found.presence > alpha:
         reasons.append(_too_present(found, alpha, together))
     if found.belief > found.limit:
         reasons.append(_too_sure(found, together))
-    nearest, advice = _one_group(whole, bounds, alpha)
+    nearest, advice = _one_group(promise.worst(), promise.bounds, alpha)
     other = f"recode {together}" + (", or move another column" if others else "") + ', or name = "ambiguity"'
     return Infeasible(
         f"{taken} into a box that keeps alpha and the bounds. In the largest box that was left, {'; '.join(reasons)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,22 @@ _LEAF = 6
 
 FINE = 1 << 30
 """Places in whole numbers: so many steps make up a column's domain."""
+
+
+class RowScale(NamedTuple):
+    """Codes of people [rows × columns], and where they lie: code c of column j at `place[first[j] + c]`, unless unit[j] > 0."""
+
+    codes: Any
+    first: Any
+    place: Any
+    unit: Any
+
+
+class NearestPeople(NamedTuple):
+    """[people × neighbours]: everybody's nearest, in order, and how far they are."""
+
+    near: Any
+    apart: Any
 
 
 @njit(cache=True)
@@ -121,8 +137,9 @@ def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word:
 
 
 @njit(cache=True)
-def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:
+def _spots(mine: Any, scale: RowScale) -> Any:
     """Return [columns × people] where on its scale each code lies, the code itself for a category."""
+    codes, first, place, unit = scale
     spots = np.empty((len(unit), len(mine)), np.float32)
     for j in range(len(unit)):
         for k in range(len(mine)):
@@ -160,18 +177,17 @@ def _keep(near: Any, apart: Any, b: int, d: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def find_neighbours(
-    codes: Any, first: Any, place: Any, unit: Any, order: Any, turn: int, near: Any, apart: Any, begin: int, end: int
-) -> None:
+def find_neighbours(scale: RowScale, order: Any, turn: int, nearest: NearestPeople, begin: int, end: int) -> None:
     """Add to everybody's nearest those of her block of the order, blocks beginning at a turn, for the blocks begin … end − 1."""
+    near, apart = nearest
     people, most = len(order), near.shape[1]
     for block in range(begin, end):
         mine = order[max(block * BLOCK - turn, 0) : min((block + 1) * BLOCK - turn, people)]
-        spots = _spots(mine, codes, first, place, unit)
+        spots = _spots(mine, scale)
         away = np.empty(len(mine), np.float32)
         for k in range(len(mine)):
             a = mine[k]
-            _distances(spots, unit, k, away)
+            _distances(spots, scale.unit, k, away)
             for later in range(1, len(mine)):  # those who follow first: equally near ones would all be the first of the block
                 b = k + later if k + later < len(mine) else k + later - len(mine)
                 if away[b] < apart[a, most - 1]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,31 +58,43 @@ class _Drawn:
     left: Integers
 
 
+class MatchOptions(NamedTuple):
+    """How matched groups are made.
+
+    `widths` are the widths of the columns' domains, upper − lower end or categories − 1, those seen unless given. At
+    most `block` people of each pool are matched at once, which rests on the number of people unless given. A box holds
+    at least `floor` people for every member of the smallest group that any value allows. `weights` say which columns are cut
+    first.
+    """
+
+    widths: Sequence[float] | None = None
+    block: int | None = None
+    floor: int = 100
+    weights: Mapping[str, float] | None = None
+
+
+USUAL = MatchOptions()
+
+
 def matched_groups(
     columns: Sequence[Column],
     sensitive: Array,
     bounds: Bounds,
+    options: MatchOptions = USUAL,
     *,
-    widths: Sequence[float] | None = None,
-    block: int | None = None,
-    floor: int = 100,
-    weights: Mapping[str, float] | None = None,
     random: Randomness,
     progress: Progress = silent,
     space: Space | None = None,
 ) -> Grouping:
     """Return pure matched groups: near people together, so that rerunning the program tells an engineer nothing.
 
-    `widths` are the widths of the columns' domains, upper − lower end or categories − 1, those seen unless given. At
-    most `block` people of each pool are matched at once, which rests on the number of people unless given. A box holds
-    at least `floor` people for every member of the smallest group that any value allows. All groups of a box have one size.
-    `weights` say which columns are cut first. `space` is that of the columns, where it is known.
+    All groups of a box have one size. `space` is that of the columns, where it is known.
     """
     progress("cutting quasi space", 0.0)
     space = space or Space.of(columns)
-    scale = BoxCost.of(columns, [seen_width(column) for column in columns] if widths is None else widths, space)
-    chosen = variety(scale) * column_weights(columns, weights)
-    boxes = _cut(space, sensitive, bounds, least_box(bounds, floor), chosen, random.spawn(Step.TURNS))
+    scale = BoxCost.of(columns, options.widths or [seen_width(column) for column in columns], space)
+    chosen = variety(scale) * column_weights(columns, options.weights)
+    boxes = _cut(space, sensitive, bounds, least_box(bounds, options.floor), chosen, random.spawn(Step.TURNS))
     progress("packing values into pools", 0.1)
     drawn = []
     order = np.argsort(boxes.group, kind="stable")
@@ -89,7 +102,7 @@ def matched_groups(
     for box, rows in enumerate(np.split(order, np.cumsum(boxes.sizes)[:-1])):
         drawn.append(_draw(rows, sensitive, bounds, coins.spawn(box)))
     key = _keys(drawn, len(sensitive), random.spawn(Step.KEYS))
-    most = block or block_of(len(sensitive))
+    most = options.block or block_of(len(sensitive))
     blocks = [part for box in drawn for people in box.classes for part in _blocks(people, scale, key, most)]
     _match(blocks, scale, progress)
     left = [box.left for box in drawn if len(box.left)]

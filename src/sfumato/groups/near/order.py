@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.groups.cuts import Space
-from sfumato.groups.near._order_kernels import BLOCK, FINE, find_neighbours, kd_order
+from sfumato.groups.near._order_kernels import BLOCK, FINE, NearestPeople, RowScale, find_neighbours, kd_order
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 from sfumato.table.declared import DeclaredDomain
@@ -106,13 +106,15 @@ def _apart(low: Any, high: Any) -> float:
 
 def neighbours(scale: BoxCost, orders: Sequence[Integers], random: Randomness) -> Small:
     """Return for every row its nearest rows among those close to it in one of the orders; −1 where there are fewer."""
-    near = np.full((len(scale.codes), NEIGHBOURS), -1, np.int32)
-    apart = np.full((len(scale.codes), NEIGHBOURS), np.inf, np.float32)
+    shape = len(scale.codes), NEIGHBOURS
+    nearest = NearestPeople(np.full(shape, -1, np.int32), np.full(shape, np.inf, np.float32))
+    rows = RowScale(scale.codes, scale.first, scale.place, scale.unit)
     for order in orders:
         turn = int(random.below(BLOCK, 1)[0])
         blocks = -(-(len(order) + turn) // BLOCK)
         edges = np.linspace(0, blocks, min(blocks, 16) + 1).astype(int).tolist()
-        look = partial(find_neighbours, scale.codes, scale.first, scale.place, scale.unit, order, turn, near, apart)
+        look = partial(find_neighbours, rows, order, turn, nearest)
         for _ in in_threads(lambda pair, look=look: look(*pair), list(pairwise(edges))):  # type: ignore[misc]
             pass
+    near: Small = nearest.near
     return near

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sfumato._jit import njit
@@ -144,11 +146,27 @@ def search_two_sizes(
     return found
 
 
+class _Flow(NamedTuple):
+    """What flows from rows to columns and may, what rows have left, and what columns have room for."""
+
+    flow: Integers
+    capacity: Integers
+    rest: Integers
+    room: Integers
+
+
+class _FlowLevels(NamedTuple):
+    """How far rows and columns are from a row with records left; −1 where they cannot be reached."""
+
+    row: Integers
+    column: Integers
+
+
 @njit(cache=True)
-def _levels(
-    flow: Integers, capacity: Integers, rest: Integers, room: Integers, row_level: Integers, column_level: Integers
-) -> bool:
+def _levels(state: _Flow, levels: _FlowLevels) -> bool:
     """Label rows and columns by their distance from a row with records left; return whether a column with room is reached."""
+    flow, capacity, rest, room = state
+    row_level, column_level = levels
     rows, columns = capacity.shape
     row_queue = np.empty(rows, np.int64)
     column_queue = np.empty(columns, np.int64)
@@ -190,17 +208,10 @@ def _levels(
 
 
 @njit(cache=True)
-def _find_path(
-    flow: Integers,
-    capacity: Integers,
-    room: Integers,
-    row_level: Integers,
-    column_level: Integers,
-    next_column: Integers,
-    next_row: Integers,
-    path: Integers,
-) -> int:
+def _find_path(state: _Flow, levels: _FlowLevels, next_column: Integers, next_row: Integers, path: Integers) -> int:
     """Extend path[0] (a row) along the levels to a column with room; return the path's length, 0 when there is no such path."""
+    flow, capacity, _, room = state
+    row_level, column_level = levels
     rows, columns = capacity.shape
     depth = 1
     while depth > 0:
@@ -254,16 +265,15 @@ def transport(supply: Integers, capacity: Integers, demand: Integers) -> tuple[I
             flow[i, j] = amount
             rest[i] -= amount
             room[j] -= amount
-    row_level = np.empty(rows, np.int64)
-    column_level = np.empty(columns, np.int64)
+    state, levels = _Flow(flow, capacity, rest, room), _FlowLevels(np.empty(rows, np.int64), np.empty(columns, np.int64))
     path = np.empty(2 * min(rows, columns) + 4, np.int64)
-    while _levels(flow, capacity, rest, room, row_level, column_level):
+    while _levels(state, levels):
         next_column = np.zeros(rows, np.int64)
         next_row = np.zeros(columns, np.int64)
         for start in range(rows):
-            while rest[start] > 0 and row_level[start] == 0:
+            while rest[start] > 0 and levels.row[start] == 0:
                 path[0] = start
-                length = _find_path(flow, capacity, room, row_level, column_level, next_column, next_row, path)
+                length = _find_path(state, levels, next_column, next_row, path)
                 if length == 0:
                     break
                 amount = min(rest[start], room[path[length - 1]])
@@ -279,4 +289,4 @@ def transport(supply: Integers, capacity: Integers, demand: Integers) -> tuple[I
                         flow[path[d + 1], path[d]] -= amount
                 rest[start] -= amount
                 room[path[length - 1]] -= amount
-    return flow, row_level, column_level
+    return flow, levels.row, levels.column

@@ -21,7 +21,6 @@ from sfumato.groups.settings.min_cuts import SCALE, Cuts
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.top_down import top_down
-from sfumato.progress import Progress, silent
 
 _NEAR = 3
 """How far from the relaxed solution the rounding looks, in buckets of each size."""
@@ -190,7 +189,7 @@ def _standard_output_aside() -> Iterator[None]:
         os.close(kept)
 
 
-def optimum(problem: Problem, *, gap: float = 1e-4, time_limit: float = 30.0, progress: Progress | None = None) -> Optimum | None:
+def optimum(problem: Problem, *, gap: float = 1e-4, time_limit: float = 30.0) -> Optimum | None:
     """Return a setting with a proven lower bound on the loss, `gap` (relative) below it if possible; None when none is valid.
 
     "Optimal" in the papers, an integer program over all b_j and v_ij [F' thesis §6.1]. Here only the at most M' numbers of
@@ -204,24 +203,18 @@ def optimum(problem: Problem, *, gap: float = 1e-4, time_limit: float = 30.0, pr
     the number of people. Many values and few people leave a gap of some 1e-4 that branch and bound hardly closes: unless
     `gap` is 0, it then stops after a fixed number of nodes, and the plan states the gap that is left.
     """
-    tell = progress or silent
     state = _Search(problem, gap, time_limit)
-    tell("finding a first setting", 0.0)
     start = top_down(problem)
     if start is not None:
         state.offer(*start)
-    tell("bounding the loss from below", 0.2)
     solution = state.relaxed()
     feasible = solution is not None
     if solution is not None and not state.done:
-        tell("rounding", 0.5)
         floor = np.floor(solution + 1e-6)
         state.integers(np.maximum(floor - _NEAR, 0.0), floor + 1 + _NEAR, nodes=_NODES_ROUNDING, whole=False)
         for nodes in _NODES_WHOLE:
             if not state.done:
-                tell("closing the gap", 0.7)
                 feasible = state.integers(np.zeros(len(floor)), np.full(len(floor), np.inf), nodes=nodes, whole=True)
-    tell("bucket sizes found", 1.0)
     if state.best is not None:
         setting, allocation = state.best
         return Optimum(setting, allocation, min(state.lower, setting.loss), complete=not state.by_clock)

@@ -12,7 +12,6 @@ from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import top_down
 from sfumato.groups.settings.two_size import SizeSearch, best_one_size, best_two_size
 from sfumato.privacy.bounds import Bounds
-from sfumato.progress import Progress
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
@@ -26,31 +25,28 @@ def plan(
     gap: float = 1e-4,
     time_limit: float = 30.0,
     once: bool = False,
-    progress: Progress | None = None,
 ) -> Plan:
     """Return a checked plan: bucket sizes, their numbers, and how many records of each value go into each size.
 
     `search` is how "two-size" and "top-down" look for a pair of sizes (slower ones find the same pair); `gap` and
-    `time_limit` (seconds) end the search of "optimal"; `once` allows every value at most once per bucket; `progress`
-    hears the stages of "optimal". The plan does not depend on the order of the values; its rows are in their order.
+    `time_limit` (seconds) end the search of "optimal"; `once` allows every value at most once per bucket. The plan does not
+    depend on the order of the values; its rows are in their order.
 
     Raises `Infeasible` when no setting with sizes up to `max_size` exists, with the values in the way and what would
     work.
     """
     check_bounds(bounds, strategy, max_size=max_size, once=once)
     problem = Problem.of(bounds, max_size=max_size, once=once)
-    made = _search(problem, strategy, search, gap, time_limit, progress) if len(problem.sizes) else None
+    made = _search(problem, strategy, search, gap, time_limit) if len(problem.sizes) else None
     if made is None:
         raise no_setting(bounds, problem, strategy, max_size=max_size, once=once)
     check_plan(bounds, made, once=once)
     return made
 
 
-def _search(
-    problem: Problem, strategy: Strategy, search: SizeSearch, gap: float, time_limit: float, progress: Progress | None
-) -> Plan | None:
+def _search(problem: Problem, strategy: Strategy, search: SizeSearch, gap: float, time_limit: float) -> Plan | None:
     if strategy == "optimal":
-        best = optimum(problem, gap=gap, time_limit=time_limit, progress=progress)
+        best = optimum(problem, gap=gap, time_limit=time_limit)
         if best is None:
             return None
         return Plan(best.setting, problem.restored(best.allocation), strategy, best.lower_bound, best.complete)

@@ -47,7 +47,7 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     alike = shared_by(rule.alike) if rule.all else None
     own: dict[str, Any] = {"one_row_per_person": one_row, "sets": sets, "several": several, "bundled": bundled}
     own["household"] = rule.household
-    claims = [Claim.association(task.against, alike=alike, **own)]
+    claims = [Claim.association(task.against, alike=alike, by_band=rule.shares == "band", **own)]
     if task.requirement.presence is not None:
         program = getattr(method, "grouping", "") == "halves"
         claims.insert(0, Claim.presence("stranger", form=form, program=program, one_row_per_person=one_row))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,23 @@ _FAR_AWAY = np.int32(1 << 30)
 _WIDTH = 64
 
 
+class _Matching(NamedTuple):
+    """Costs, the column of each row and the row of each column (−1: none yet), and what columns cost beside."""
+
+    cost: Any
+    to: Any
+    back: Any
+    price: Any
+
+
+class _Reached(NamedTuple):
+    """Columns in the order in which they were reached, what going on from each costs beside, and by column how far it is."""
+
+    column: Any
+    offset: Any
+    final: Any
+
+
 @njit(cache=True)
 def cheapest_assignment(cost: Any, to: Any, back: Any) -> None:
     """Fill `to[row]` and `back[column]` with an assignment of least total cost.
@@ -24,17 +41,18 @@ def cheapest_assignment(cost: Any, to: Any, back: Any) -> None:
     does the one found.
     """
     n = len(cost)
-    price = np.empty(n, np.int64)
+    matching = _Matching(cost, to, back, np.empty(n, np.int64))
     free = np.empty(n, np.int64)
-    left = _reduce_columns(cost, to, back, price, free)
+    left = _reduce_columns(matching, free)
     for _ in range(2):
-        left = _reduce_rows(cost, to, back, price, free, left)
-    _augment(cost, to, back, price, free, left)
+        left = _reduce_rows(matching, free, left)
+    _augment(matching, free, left)
 
 
 @njit(cache=True)
-def _reduce_columns(cost: Any, to: Any, back: Any, price: Any, free: Any) -> int:
+def _reduce_columns(matching: _Matching, free: Any) -> int:
     """Give every column its cheapest row, as far as rows are not taken; return how many rows are left free."""
+    cost, to, back, price = matching
     n = len(cost)
     times = np.zeros(n, np.int64)
     cheapest = np.zeros(n, np.int64)
@@ -68,8 +86,9 @@ def _reduce_columns(cost: Any, to: Any, back: Any, price: Any, free: Any) -> int
 
 
 @njit(cache=True)
-def _reduce_rows(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> int:
+def _reduce_rows(matching: _Matching, free: Any, many: int) -> int:
     """Let every free row take its cheapest column and raise that column's price; return how many rows are free afterwards."""
+    cost, to, back, price = matching
     n = len(cost)
     k, left, again = 0, 0, 0
     while k < many:
@@ -105,18 +124,18 @@ def _reduce_rows(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int
 
 
 @njit(cache=True)
-def _augment(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> None:
+def _augment(matching: _Matching, free: Any, many: int) -> None:
     """Match every free row along a shortest path of exchanges.
 
     Distances are all that is kept up for every column, in 32 bits, because processors compare many of those at once; the path is
     found from them afterwards.
     """
+    cost, to, back, price = matching
     n = len(cost)
     distance = np.empty(n, np.int32)
-    final = np.empty(n, np.int32)
     shift = np.empty(n, np.int32)
-    offset = np.empty(n, np.int32)
-    reached = np.empty(n, np.int64)
+    reached = _Reached(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32))
+    column, offset, final = reached
     least = np.empty(-(-n // _WIDTH), np.int32)
     for f in range(many):
         start = free[f]
@@ -137,48 +156,38 @@ def _augment(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) ->
                     if distance[j] == nearest:
                         if back[j] < 0:
                             end = j
-                        reached[ready] = j
+                        column[ready] = j
                         ready += 1
             if end >= 0:
                 break
             for k in range(done, ready):
-                j = reached[k]
+                j = column[k]
                 final[j] = nearest
                 distance[j] = _FAR_AWAY
                 shift[j] = -_FAR_AWAY
             for k in range(done, ready):
-                j = reached[k]
+                j = column[k]
                 offset[k] = cost[back[j], j] - price[j] - nearest
                 _relax(cost[back[j]], shift, offset[k], distance)
             done = ready
-        _exchange(cost, to, back, price, start, end, nearest, reached, done, offset, final)
+        _exchange(matching, reached, done, start, end, nearest)
         for k in range(done):
-            price[reached[k]] += final[reached[k]] - nearest
+            price[column[k]] += final[column[k]] - nearest
 
 
 @njit(cache=True)
-def _exchange(
-    cost: Any,
-    to: Any,
-    back: Any,
-    price: Any,
-    start: int,
-    end: int,
-    nearest: int,
-    reached: Any,
-    done: int,
-    offset: Any,
-    final: Any,
-) -> None:
+def _exchange(matching: _Matching, reached: _Reached, done: int, start: int, end: int, nearest: int) -> None:
     """Give every column on a shortest path to the row before it; that row was reached earlier, and explains the distance."""
+    cost, to, back, price = matching
+    column, offset, final = reached
     j, before, away = end, done, nearest
     while True:
         row = start
         if cost[start, j] - price[j] != away:
             for k in range(before):
-                through = back[reached[k]]
+                through = back[column[k]]
                 if cost[through, j] - price[j] - offset[k] == away:
-                    row, before, away = through, k, final[reached[k]]
+                    row, before, away = through, k, final[column[k]]
                     break
         back[j] = row
         j, to[row] = to[row], j

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -11,6 +11,17 @@ from sfumato._jit import njit
 
 NEAR = 16
 """How many places away on the curve, within a ring, people count as alike."""
+
+PASSES = 8
+"""How often everybody's place on a ring is reconsidered at most."""
+
+
+class _RingCost(NamedTuple):
+    """A ring, the cost of the window that begins at each place, and room for those that an exchange changes."""
+
+    ring: Any
+    cost: Any
+    fresh: Any
 
 
 @njit(cache=True)
@@ -112,8 +123,9 @@ def _stands_alone(ring: Any, value: Any, place: int, l: int) -> bool:
 
 
 @njit(cache=True)
-def _swap_if_better(ring: Any, cost: Any, fresh: Any, i: int, j: int, l: int, value: Any, quasi: Any) -> bool:
+def _swap_if_better(now: _RingCost, i: int, j: int, l: int, value: Any, quasi: Any) -> bool:
     """Exchange the people at two places if all windows stay diverse and their costs sum to less; return whether it was done."""
+    ring, cost, fresh = now
     size = len(ring)
     ring[i], ring[j] = ring[j], ring[i]
     better = value[ring[i]] == value[ring[j]] or (_stands_alone(ring, value, i, l) and _stands_alone(ring, value, j, l))
@@ -147,12 +159,14 @@ def _beside_somebody_alike(ranked: Any, place: Any, mine: int, l: int, word: Any
 
 
 @njit(cache=True, parallel=True)
-def mend_rings(order: Any, start: Any, l: int, value: Any, rank: Any, quasi: Any, passes: int, tries: int, words: Any) -> None:
+def mend_rings(rings: tuple[Any, Any], l: int, value: Any, rank: Any, quasi: Any, tries: int, words: Any) -> None:
     """Exchange people inside each ring, as long as that lowers the cost of its windows and keeps them diverse.
 
-    Ring r is `order[start[r]:start[r + 1]]`. In each pass everybody is tried against `tries` places beside somebody alike, in a
-    small ring against all; `words` has one word for each ring to draw from, so that the number of processors changes nothing.
+    Ring r of (order, start) is `order[start[r]:start[r + 1]]`. In each pass everybody is tried against `tries` places beside
+    somebody alike, in a small ring against all; `words` has one word for each ring to draw from, so that the number of
+    processors changes nothing.
     """
+    order, start = rings
     for r in prange(len(start) - 1):
         ring = order[start[r] : start[r + 1]]
         size = len(ring)
@@ -161,14 +175,14 @@ def mend_rings(order: Any, start: Any, l: int, value: Any, rank: Any, quasi: Any
         cost = np.empty(size)
         for begin in range(size):
             cost[begin] = _window(ring, begin, l, quasi)
-        fresh = np.empty(2 * l)
+        now = _RingCost(ring, cost, np.empty(2 * l))
         members = ring.copy()
         ranked = np.argsort(rank[members])  # people are numbered by the place they had at first
         own = np.empty(size, np.int64)
         own[ranked] = np.arange(size)
         place, who = np.arange(size), np.arange(size)
         state = words[r]
-        for _ in range(passes):
+        for _ in range(PASSES):
             improved = False
             for i in range(size):
                 for k in range(min(tries, size - 1)):
@@ -176,7 +190,7 @@ def mend_rings(order: Any, start: Any, l: int, value: Any, rank: Any, quasi: Any
                     if size - 1 > tries:
                         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                         j = _beside_somebody_alike(ranked, place, own[who[i]], l, state)
-                    if i != j and _swap_if_better(ring, cost, fresh, i, j, l, value, quasi):
+                    if i != j and _swap_if_better(now, i, j, l, value, quasi):
                         who[i], who[j] = who[j], who[i]
                         place[who[i]], place[who[j]] = i, j
                         improved = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,25 +36,32 @@ def cut_at_ranks(
     room for matchings in which no record meets a value twice; so a block can stay larger.
     """
     order, coins = slots.copy(), random.spawn(Step.RANKS)
-    where = _positions(columns)
-    numeric = [column.kind != "categorical" for column in columns]
+    people = _Lying(_positions(columns), [column.kind != "categorical" for column in columns], costs, sensitive)
     starts = [0]
     waiting = [(0, slots.shape[1])]
     while waiting:
         begin, end = waiting.pop()
         parts = -(-(end - begin) // largest)
         middle = begin + (end - begin) * (parts // 2) // parts
-        if parts > 1 and _cut(order[:, begin:end], where, numeric, costs, sensitive, middle - begin, once, coins):
+        if parts > 1 and _cut(order[:, begin:end], people, middle - begin, once, coins):
             waiting += [(middle, end), (begin, middle)]
         else:
             starts.append(end)
     return order, np.array(starts, dtype=np.int64)
 
 
-def _cut(
-    block: Integers, where: Floats, numeric: Sequence[bool], costs: Costs, value: Array, left: int, once: bool, random: Randomness
-) -> bool:
+class _Lying(NamedTuple):
+    """Where people lie in every column, which columns are numeric, what differences cost, and everybody's value."""
+
+    where: Floats
+    numeric: Sequence[bool]
+    costs: Costs
+    value: Array
+
+
+def _cut(block: Integers, people: _Lying, left: int, once: bool, random: Randomness) -> bool:
     """Sort the slots of a block so that `left` of every pool can be cut off; return False where no column allows that."""
+    where, numeric, costs, value = people
     spread = _spread(numeric, costs.of_rows(block[block >= 0]))
     chance = random.permutation(block.size).reshape(block.shape)
     by_spread = np.argsort(-spread, kind="stable")

@@ -29,9 +29,6 @@ from sfumato.table.column import Column
 Partition = Literal["diverse", "merged"]
 RingAssignment = Literal["walks", "shift"]
 
-PASSES = 8
-"""How often everybody's place on a ring is reconsidered at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class Rings:
@@ -135,7 +132,7 @@ def ring_order(
     quasi = _Quasi.of(columns, space)
     progress("mending rings", 0.1)
     words = random.spawn(Step.RINGS).words(grouping.groups)
-    mend_rings(order, start, l, sensitive.astype(np.int64), rank, quasi, PASSES, tries, words)
+    mend_rings((order, start), l, sensitive.astype(np.int64), rank, quasi, tries, words)
     return Rings(order, start)
 
 

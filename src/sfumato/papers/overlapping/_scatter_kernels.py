@@ -37,6 +37,21 @@ class Crowd(NamedTuple):
     least: int
 
 
+class _Queue(NamedTuple):
+    """The people who are not in a group yet, each followed by `after`, and everybody's group."""
+
+    after: Small
+    group: Small
+
+
+class _Holding(NamedTuple):
+    """What the group that is made holds: its people by value, the last mark on every quasi value, different ones by column."""
+
+    counts: Integers
+    stamp: Small
+    distinct: Integers
+
+
 @njit(cache=True)
 def smallest_with(crowd: Any, value: int, count: int) -> int:
     """Return how many people a group has at least that holds a value so many times."""
@@ -71,12 +86,14 @@ def gain(row: int, codes: Any, first: Any, stamp: Any, mark: int, distinct: Any)
 
 @njit(cache=True)
 def best_of(
-    crowd: Any, cursor: int, after: Any, alive: int, group: Any, counts: Any, size: int, stamp: Any, mark: int, distinct: Any
+    crowd: Any, queue: _Queue, cursor: int, alive: int, holding: _Holding, size: int, mark: int
 ) -> tuple[int, float, int]:
     """Return who of the next free people multiplies the combinations most (−1: nobody), by how much, and where to go on.
 
     People stand in random order and are looked at in turn. Only values count that the group has room for.
     """
+    after, group = queue
+    counts, stamp, distinct = holding
     best, most, seen = -1, 0.0, 0
     for _ in range(min(_LOOKS * PICKS, alive)):
         row = cursor
@@ -114,6 +131,7 @@ def scatter(crowd: Any, rows_of: Any, begin: Any) -> tuple[Any, int]:
     counts = np.zeros(values, np.int64)
     mine = np.empty(people, np.int32)
     distinct = np.zeros(crowd.codes.shape[1], np.int64)
+    queue, holding = _Queue(after, group), _Holding(counts, stamp, distinct)
     while alive > 0:
         while free[crowd.urgent[neediest]] == 0:
             neediest += 1
@@ -142,7 +160,7 @@ def scatter(crowd: Any, rows_of: Any, begin: Any) -> tuple[Any, int]:
         complete = size == target
         tries = 0
         while complete and not enough(crowd, size, distinct):
-            best, times, cursor = best_of(crowd, cursor, after, alive, group, counts, size, stamp, mark, distinct)
+            best, times, cursor = best_of(crowd, queue, cursor, alive, holding, size, mark)
             if best < 0 or (size >= crowd.least and times * size < size + 0.999):
                 tries += 1
                 complete = tries < _TRIES

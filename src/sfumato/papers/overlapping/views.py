@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,12 +15,11 @@ from sfumato.papers.overlapping.scattered import crowd_of, scattered
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
-from sfumato.table.column import Column, code_type
+from sfumato.table.column import code_type
 
 
 def published_groups(
-    columns: Sequence[Column],
-    moved: Sequence[str],
+    views: ViewRows,
     sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
@@ -36,7 +34,6 @@ def published_groups(
     buckets of people alike in joined and sensitive value, (QIᵢ, S) as printed in §8.3, one from each of the largest: joined
     values differ where sensitive ones do not. All of a bucket cover the same, so that the pick of Fig. 7 has nothing to choose.
     """
-    views = ViewRows.of(columns, moved)
     sizes: tuple[int, ...] = int(views.right.max()) + 1, int(views.left.max()) + 1
     kind = code_type(max(sizes))
     codes = np.stack([views.right.astype(kind), views.left.astype(kind)], axis=1)

@@ -278,8 +278,8 @@ def _rows(node: Node) -> RowCondition:
     if isinstance(node, bool):
         return RowCondition({})
     nodes = node.parts if isinstance(node, Join) and node.kind == "and" else (node,)
-    tables = {one.place.column: one.accepted for one in nodes if isinstance(one, Accept)}
-    return RowCondition(tables, tuple(one for one in nodes if isinstance(one, Join)))
+    tables = {node.place.column: node.accepted for node in nodes if isinstance(node, Accept)}
+    return RowCondition(tables, tuple(node for node in nodes if isinstance(node, Join)))
 
 
 MAX_PARTS = 1000

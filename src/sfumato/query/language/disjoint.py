@@ -22,7 +22,7 @@ def disjoint(rows: RowCondition) -> list[Conjunction]:
     terms = [dict(rows.tables)]
     for node in rows.rest:
         terms = _both(terms, _of(node, steps), steps)
-    return [one for one in terms if all(accepted.any() for accepted in one.values())]
+    return [term for term in terms if all(accepted.any() for accepted in term.values())]
 
 
 class _Steps:
@@ -51,31 +51,31 @@ def _of(node: Accept | Join, steps: _Steps) -> list[Conjunction]:
         if node.kind == "and":
             terms = _both(terms, each, steps)
         else:
-            terms = steps.limited([*terms, *(rest for one in each for rest in _without(one, terms, steps))], 1)
+            terms = steps.limited([*terms, *(rest for term in each for rest in _without(term, terms, steps))], 1)
     return terms
 
 
 def _both(left: list[Conjunction], right: list[Conjunction], steps: _Steps) -> list[Conjunction]:
-    joined = [_meet(one, other) for one in left for other in right]
-    return steps.limited([one for one in joined if all(accepted.any() for accepted in one.values())], len(joined))
+    joined = [_meet(term, other) for term in left for other in right]
+    return steps.limited([term for term in joined if all(accepted.any() for accepted in term.values())], len(joined))
 
 
-def _meet(one: Conjunction, other: Conjunction) -> Conjunction:
-    return {**one, **other, **{column: one[column] & other[column] for column in one.keys() & other.keys()}}
+def _meet(term: Conjunction, other: Conjunction) -> Conjunction:
+    return {**term, **other, **{column: term[column] & other[column] for column in term.keys() & other.keys()}}
 
 
-def _without(one: Conjunction, others: list[Conjunction], steps: _Steps) -> list[Conjunction]:
+def _without(term: Conjunction, others: list[Conjunction], steps: _Steps) -> list[Conjunction]:
     """Return what is left of a conjunction outside all the others, in disjoint parts."""
-    left = [one]
+    left = [term]
     for other in others:
         left = steps.limited([rest for part in left for rest in _minus(part, other)], len(left))
     return left
 
 
-def _minus(one: Conjunction, other: Conjunction) -> list[Conjunction]:
+def _minus(term: Conjunction, other: Conjunction) -> list[Conjunction]:
     """Return the parts of `one` outside `other`: outside in the first column; inside there and outside in the second; …"""
     parts = []
-    inside = dict(one)
+    inside = dict(term)
     for column, accepted in other.items():
         outside = ~accepted if column not in inside else inside[column] & ~accepted
         if outside.any():

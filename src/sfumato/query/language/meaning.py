@@ -33,8 +33,8 @@ def meaning_for(vocabulary: Vocabulary, name: str) -> Meaning:
     if name not in vocabulary.meanings:
         assert vocabulary.declared is not None
         vocabulary.meanings[name] = meaning_of(vocabulary.find(name)[2], vocabulary.declared)
-    found: Meaning = vocabulary.meanings[name]
-    return found
+    meaning: Meaning = vocabulary.meanings[name]
+    return meaning
 
 
 def meaning_of(words: ColumnValues, declared: Schema) -> Meaning:

@@ -55,7 +55,7 @@ def scale_of(vocabulary: Vocabulary, words: ColumnValues, what: str) -> Scale:
         if isinstance(meaning, Spans) and not meaning.days:
             low = [float(start[0]) for start, _ in meaning.stretches]
             high = [float(end[0]) - (1.0 if meaning.whole and math.isfinite(end[0]) else 0.0) for _, end in meaning.stretches]
-            beyond = [meaning.clip is not None and math.isinf(one - other) for one, other in zip(low, high, strict=True)]
+            beyond = [meaning.clip is not None and math.isinf(start - other) for start, other in zip(low, high, strict=True)]
             if meaning.clip is not None:
                 low, high = (np.clip(ends, *meaning.clip).tolist() for ends in (low, high))
             return _made(words, low, high, beyond)

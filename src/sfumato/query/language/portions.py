@@ -53,14 +53,14 @@ class Portions:
 
     def breaks(self, tables: Sequence[Flags]) -> set[float]:
         """Return the relative positions inside a code at which one of these tables changes."""
-        found: set[float] = set()
+        positions: set[float] = set()
         for code in {int(c) for table in tables for c in self.partly(table)}:
             first, last = int(self.first[code]), int(self.first[code + 1])
             ends = np.cumsum(self.share[first:last])
             for f in range(first, last - 1):
                 if any(table[f] != table[f + 1] for table in tables):
-                    found.add(round(float(ends[f - first]), 12))
-        return {position for position in found if 0 < position < 1}
+                    positions.add(round(float(ends[f - first]), 12))
+        return {position for position in positions if 0 < position < 1}
 
     def at(self, position: float) -> Integers:
         """Return the portion of each code that lies at this relative position."""

@@ -200,7 +200,7 @@ def constants_of(atom: Atom) -> list[Value]:
 
 def atoms_of(condition: Condition) -> list[Atom]:
     """Return the conditions on single columns that a condition is made of, in order of appearance."""
-    found: list[Atom] = []
+    atoms: list[Atom] = []
     stack: list[Condition] = [condition]
     while stack:
         node = stack.pop()
@@ -209,5 +209,5 @@ def atoms_of(condition: Condition) -> list[Atom]:
         elif isinstance(node, Not):
             stack.append(node.part)
         else:
-            found.append(node)
-    return found
+            atoms.append(node)
+    return atoms

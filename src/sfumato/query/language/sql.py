@@ -245,16 +245,16 @@ def read_arrangement(select: sql.Select, group_by: tuple[str, ...], selected: tu
     def name(node: Any, clause: str) -> str:
         figure = aggregate_of(node)
         if figure is not None:
-            found = next((one.name for one in selected if replace(one, name=figure.name) == figure), None)
-            if found is None:
+            called = next((other.name for other in selected if replace(other, name=figure.name) == figure), None)
+            if called is None:
                 raise QueryError(f"{clause} speaks of a figure that is not selected", hint=f"add {node.sql()} to SELECT")
-            return found
+            return called
         if clause == "ORDER BY" and isinstance(node, sql.Literal) and not node.is_string:
             place = int(node.this) if str(node.this).isdigit() else 0
             if not 1 <= place <= len(select.expressions):
                 raise QueryError(f"ORDER BY {node.this}: there are {len(select.expressions)} selected columns")
-            one = select.expressions[place - 1]
-            return one.alias if isinstance(one, sql.Alias) else name(one, clause)
+            expression = select.expressions[place - 1]
+            return expression.alias if isinstance(expression, sql.Alias) else name(expression, clause)
         own = column_of(node, clause)
         if own not in known:
             raise QueryError(f"{clause}: {own!r} is neither grouped by nor selected", hint=did_you_mean(own, known))
@@ -267,7 +267,7 @@ def read_arrangement(select: sql.Select, group_by: tuple[str, ...], selected: tu
         for atom in atoms_of(condition):
             name(sql.column(atom.column, quoted=True), "HAVING")
     orders = tuple(
-        Order(name(bare(one.this), "ORDER BY"), bool(one.args.get("desc"))) for one in (order.expressions if order else [])
+        Order(name(bare(term.this), "ORDER BY"), bool(term.args.get("desc"))) for term in (order.expressions if order else [])
     )
     return condition, orders, None if limit is None else _limit(limit)
 

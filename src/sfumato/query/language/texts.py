@@ -122,18 +122,18 @@ class Categories:
         name = str(self.words.values[code])
         tests = [_meets(atom, self.words) for atom in atoms]
         whole = [test(name) for test in tests]
-        found: dict[tuple[bool, ...], float] = {}
+        weights: dict[tuple[bool, ...], float] = {}
         for source in self.sources[code]:
             truth = tuple(all_ or test(source) for all_, test in zip(whole, tests, strict=True))
-            found[truth] = found.get(truth, 0.0) + 1.0
+            weights[truth] = weights.get(truth, 0.0) + 1.0
         if self.other is None and name not in self.renamed:
-            found.setdefault(tuple(whole), 0.0 if self.sources[code] else 1.0)
+            weights.setdefault(tuple(whole), 0.0 if self.sources[code] else 1.0)
         if name == self.other:
             unnamed = [True if all_ else self._unnamed(atom) for all_, atom in zip(whole, atoms, strict=True)]
             for share, truth in _patterns(self.words.name, atoms, unnamed):
-                found[truth] = found.get(truth, 0.0) + share
-        total = sum(found.values())
-        return [(weight / total, truth) for truth, weight in found.items()]
+                weights[truth] = weights.get(truth, 0.0) + share
+        total = sum(weights.values())
+        return [(weight / total, truth) for truth, weight in weights.items()]
 
     def _unnamed(self, atom: Atom) -> Truth:
         """Return whether a category that the recoding does not name may meet a condition."""
@@ -196,14 +196,14 @@ def _patterns(name: str, atoms: Sequence[Atom], truths: Sequence[Truth]) -> list
         raise QueryError(
             f"more than {MAX_PARTLY} conditions on {name!r} cut through one published value", hint="write one IN (…) for them"
         )
-    found = []
+    choices = []
     for choice in itertools.product(*[(False, True) if truth is None else (truth,) for truth in truths]):
         share = 1.0
         for atom, truth, chosen in zip(atoms, truths, choice, strict=True):
             if truth is None:
                 share *= float(not chosen) if isinstance(atom, In) else 0.5
-        found.append((share, choice))
-    return found
+        choices.append((share, choice))
+    return choices
 
 
 def _skipping(places: set[int], pattern: str) -> set[int]:

@@ -114,9 +114,9 @@ class Vocabulary:
     @cached_property
     def place(self) -> dict[str, tuple[bool, int]]:
         """Return column name → (is it sensitive, number among its kind)."""
-        found = {words.name: (False, j) for j, words in enumerate(self.quasi)}
-        found.update({words.name: (True, j) for j, words in enumerate(self.parts)})
-        return found
+        places = {words.name: (False, j) for j, words in enumerate(self.quasi)}
+        places.update({words.name: (True, j) for j, words in enumerate(self.parts)})
+        return places
 
     @cached_property
     def sizes(self) -> dict[str, int]:

@@ -43,29 +43,31 @@ def _one_that_lacks(state: Any, has: Any, i: int, j: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _along_a_path(has: Any, low: int, high: int, i: int, more: Any, before: Any, via: Any, queue: Any) -> int:
-    """Hand one value of i to somebody who is to have more, through others who hand on one of theirs; return who, or −1."""
-    for k in range(low, high):
-        before[k - low] = -1
-    before[i - low] = i - low
+def _along_a_path(has: Any, i: int, more: Any, before: Any, via: Any, queue: Any) -> int:
+    """Hand one value of i to somebody who is to have more, through others who hand on one of theirs; return who, or −1.
+
+    `has` and `more` are those of one box.
+    """
+    before[: len(has)] = -1
+    before[i] = i
     queue[0], at, end = i, 0, 1
     while at < end:
         x = queue[at]
         at += 1
-        for y in range(low, high):
-            if before[y - low] >= 0:
+        for y in range(len(has)):
+            if before[y] >= 0:
                 continue
             for v in range(has.shape[1]):
                 if has[x, v] and not has[y, v]:
-                    before[y - low], via[y - low] = x - low, v
+                    before[y], via[y] = x, v
                     break
-            if before[y - low] < 0:
+            if before[y] < 0:
                 continue
             if more[y] > 0:
                 last = y
                 while y != i:
-                    x = before[y - low] + low
-                    has[x, via[y - low]], has[y, via[y - low]] = 0, 1
+                    x = before[y]
+                    has[x, via[y]], has[y, via[y]] = 0, 1
                     y = x
                 return last
             queue[end] = y
@@ -117,9 +119,10 @@ def settle(first: Any, number: Any, odds: Any, tries: int, words: Any, has: Any)
                         has[i, v], has[j, v], taker = 0, 1, j
                         break
                 if taker < 0:
-                    taker = _along_a_path(has, low, high, i, more, before, via, queue)
-                if taker < 0:
-                    return False
+                    taker = _along_a_path(has[low:high], i - low, more[low:high], before, via, queue)
+                    if taker < 0:
+                        return False
+                    taker += low
                 more[i] += 1
                 more[taker] -= 1
                 if more[taker] == 0:

@@ -111,12 +111,12 @@ def weigh_classes(share: Any, chance: Any, rate: Any, wanted: Any, start: Any, v
     for g in range(groups):
         for e in range(start[g], start[g + 1]):
             if wanted[value_of[e]]:
-                found, total = 0.0, 0.0
+                inside, total = 0.0, 0.0
                 for c in range(classes):
                     part = chance[g, c] * rate[value_of[e], c]
                     total += part
-                    found += part * share[g, c]
-                p = min(1.0, found / total)
+                    inside += part * share[g, c]
+                p = min(1.0, inside / total)
                 value += times[e] * p
                 variance += times[e] * p * (1.0 - p)
     return value, variance

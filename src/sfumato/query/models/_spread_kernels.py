@@ -3,51 +3,48 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
 
 
-# These three run for every question, where taking a named tuple of arrays apart would cost as much as the loop.
-@njit(cache=True, nogil=True)
-def range_share(
-    low: Any,
-    high: Any,
-    missing: Any,
-    inner: Any,
-    at_low: Any,
-    at_high: Any,
-    at_missing: Any,
-    inside: Any,
-    before: Any,
-    some: Any,
-    whole: Any,
-    share: Any,
-    may: Any,
-    must: Any,
-) -> None:
-    """Narrow `share`, `may` and `must` to the people of each group whose value in one column is inside.
+class UnitSums(NamedTuple):
+    """`inside[c]` is the share of unit c that is inside, its last entry that of missing values.
 
-    `inside[c]` is the share of unit c that is inside, its last entry that of missing values; `before[c]` adds up weight · share,
-    `some` and `whole` the units that are inside in part and entirely, all over the units below c.
+    `before[c]` adds up weight · share, `some` and `whole` the units that are inside in part and entirely, all over the units
+    below c.
     """
+
+    inside: Any
+    before: Any
+    some: Any
+    whole: Any
+
+
+@njit(cache=True, nogil=True)
+def range_share(ends: Any, shares: Any, sums: UnitSums, reach: Any) -> None:
+    """Narrow the reach of a condition to the people of each group whose value in one column is inside."""
+    low, high, missing = ends
+    _, inner, at_low, at_high, at_missing = shares
+    inside, before, some, whole = sums
+    share, may, must = reach
     absent = len(inside) - 1
     for g in range(len(low)):
         if low[g] < 0:
-            found = at_missing[g] * inside[absent]
+            mass = at_missing[g] * inside[absent]
             any_, all_ = inside[absent] > 0, inside[absent] == 1
         else:
-            found = at_low[g] * inside[low[g]] + at_missing[g] * inside[absent]
+            mass = at_low[g] * inside[low[g]] + at_missing[g] * inside[absent]
             if high[g] > low[g]:
-                found += inner[g] * (before[high[g]] - before[low[g] + 1]) + at_high[g] * inside[high[g]]
+                mass += inner[g] * (before[high[g]] - before[low[g] + 1]) + at_high[g] * inside[high[g]]
             any_ = some[high[g] + 1] > some[low[g]]
             all_ = whole[high[g] + 1] - whole[low[g]] == high[g] + 1 - low[g]
             if missing[g]:
                 any_ = any_ or inside[absent] > 0
                 all_ = all_ and inside[absent] == 1
-        share[g] *= min(1.0, max(0.0, found))
+        share[g] *= min(1.0, max(0.0, mass))
         may[g] = may[g] and any_
         must[g] = must[g] and all_
 
@@ -56,12 +53,12 @@ def range_share(
 def set_share(start: Any, codes: Any, part: Any, accepted: Any, share: Any, may: Any, must: Any) -> None:
     """Narrow to the people of each group whose category is accepted; `part` is the share of each entry of a set."""
     for g in range(len(start) - 1):
-        found, inside = 0.0, 0
+        mass, inside = 0.0, 0
         for e in range(start[g], start[g + 1]):
             if accepted[codes[e]]:
-                found += part[e]
+                mass += part[e]
                 inside += 1
-        share[g] *= min(1.0, found)
+        share[g] *= min(1.0, mass)
         may[g] = may[g] and inside > 0
         must[g] = must[g] and inside == start[g + 1] - start[g]
 

@@ -40,8 +40,8 @@ class Average:
         inner = None if self.multiplying is None else sum_of(self.multiplying, question.people, value_only=question.value_only)
         return self._noted(mean_of(Moments(question.value + shift, question.variance + more), inner))
 
-    def _noted(self, found: Moments) -> Moments:
-        return found if self.adding.model_error.cover else found._replace(note=NEAR)
+    def _noted(self, moments: Moments) -> Moments:
+        return moments if self.adding.model_error.cover else moments._replace(note=NEAR)
 
 
 def mean_of(adding: Moments, multiplying: Moments | None, *, least: float = -math.inf) -> Moments:

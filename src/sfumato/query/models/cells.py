@@ -99,10 +99,10 @@ class Joint(NamedTuple):
         alone = {left for left, _, _, _ in blocks}.difference(*groups)
         packed: list[list[int]] = []
         for j in sorted(alone, key=lambda j: (-sizes[j], j)):
-            found = next((group for group in packed if sizes[group].prod() * sizes[j] <= MOST_TOGETHER), None)
-            if found is None:
-                packed.append(found := [])
-            found.append(j)
+            pack = next((group for group in packed if sizes[group].prod() * sizes[j] <= MOST_TOGETHER), None)
+            if pack is None:
+                packed.append(pack := [])
+            pack.append(j)
         groups += packed
         codes, first = np.zeros((len(groups), len(levels)), np.uint16), [0]
         level: list[dict[int, Integers]] = []
@@ -243,8 +243,8 @@ class Levels:
         variances, axes = np.linalg.eigh(root[:, None] * (centred @ alike @ centred.T) * root)
         chosen = np.argsort(-variances, kind="stable")[:most]
         chosen = chosen[variances[chosen] > 1e-6 * max(variances.max(initial=0.0), 1e-300)]
-        found = axes[:, chosen] * np.sqrt(variances[chosen]) / np.maximum(root, 1e-12)[:, None]
-        found[share == 0] = 0.0
-        total = float((share[:, None] * found**2).sum())
-        scaled: Floats = found / np.sqrt(total) if total > 1e-9 else found[:, :0]
+        directions = axes[:, chosen] * np.sqrt(variances[chosen]) / np.maximum(root, 1e-12)[:, None]
+        directions[share == 0] = 0.0
+        total = float((share[:, None] * directions**2).sum())
+        scaled: Floats = directions / np.sqrt(total) if total > 1e-9 else directions[:, :0]
         return scaled

@@ -5,7 +5,7 @@ its people that their values lie in its sets, and how often each sensitive value
 people, their sets and sizes together tell how columns go together (the old are more often widowed), which one group alone does
 not. Expectation maximisation: with the current shares the people of every group are spread over classes and, inside a class,
 over the values of every column, where each published value has at least one person (Poisson, given that it is not 0); added up
-over all groups, these are the next shares. Each leans a little toward that of everybody.
+over all groups, these are the next shares. Each is shrunk a little toward that of everybody.
 
 The first shares are drawn from a fixed seed, so the same release gives the same answers everywhere.
 """
@@ -43,7 +43,7 @@ WORK = 400_000
 """Most rounds times groups: with many groups fewer rounds do."""
 
 LEAN = 50.0
-"""How many people's worth, for every value of a column, a class leans toward everybody's shares."""
+"""How many people's worth, for every value of a column, a class is shrunk toward everybody's shares."""
 
 _SEED = 1
 
@@ -177,10 +177,10 @@ class _Entries:
 
     def shares(self, people: Floats) -> Floats:
         """Return the numbers of every column's values divided by their sum, class by class."""
-        found = np.empty_like(people)
+        shares = np.empty_like(people)
         for part in self.parts:
-            found[part] = people[part] / people[part].sum(axis=0)
-        return found
+            shares[part] = people[part] / people[part].sum(axis=0)
+        return shares
 
 
 def _evenly(column: SetColumn, sizes: Integers) -> Floats:

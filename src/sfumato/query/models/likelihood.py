@@ -151,8 +151,8 @@ class Association:
         table = self.tables[column]
         if table is None:
             return self.index.spread(self.index.hits(RowCondition({column: accepted})))
-        found: Floats = table[accepted].sum(0)
-        return found
+        chances: Floats = table[accepted].sum(0)
+        return chances
 
     def coordinates(self, z: Floats, mean: Floats) -> Floats:
         """Return the data's deviation from what the shares `mean` would give, in the coordinates of the axes."""
@@ -176,9 +176,9 @@ class Association:
             low, span = float(ends[0]), terms[0].times * float(ends[1] - ends[0])
             asked = Asked.of(index, Piece(terms[0].scores == ends[1], terms[0].rows))
             known = asked.uniform
-            found = Moments(known.value, known.variance) if known.certain else self.estimate(asked)
-            count = min(max(found.value, known.least), known.most)
-            return Moments(low * float(question.people[0].weight.sum()) + span * count, span**2 * found.variance)
+            moments = Moments(known.value, known.variance) if known.certain else self.estimate(asked)
+            count = min(max(moments.value, known.least), known.most)
+            return Moments(low * float(question.people[0].weight.sum()) + span * count, span**2 * moments.variance)
         value = error = 0.0
         for like, weight in by_score(index, question.people):
             by_group = np.bincount(index.group, weight, index.groups) / np.maximum(index.shown, 1)
@@ -252,27 +252,27 @@ class Association:
             column_z = self.column(column, accepted)
             t = self.coordinates(column_z, np.full(self.index.values, own))
             weights = axes.weigh(t, own * (1 - own))
-            found = own + _kernels.deviations(t, weights, GRID, axes.mu, axes.f, axes.pf, self.root)
-            found = np.clip(found, 0.02 * own, 1.0)
+            chance = own + _kernels.deviations(t, weights, GRID, axes.mu, axes.f, axes.pf, self.root)
+            chance = np.clip(chance, 0.02 * own, 1.0)
             slope = share / own
-            ratio *= found / own
+            ratio *= chance / own
             residual -= slope * column_z
-            expected += slope * found
+            expected += slope * chance
             spread2 -= slope**2 * own * (1 - own)
-            fitted.append((own, t, weights, found))
+            fitted.append((own, t, weights, chance))
         mean = np.clip(share * ratio, 0.0, 1.0)
         mean *= share * n / (mean @ self.totals)
         variance = 0.0
-        for own, t, weights, found in fitted:
-            lever = self.root * np.where(values, np.minimum(mean / found, 1.0), 0.0)
+        for own, t, weights, chance in fitted:
+            lever = self.root * np.where(values, np.minimum(mean / chance, 1.0), 0.0)
             variance += self._functional(t, lever, own * (1 - own), weights)[1]
             shift, open_ = self._own_link(t, lever, own * (1 - own), weights)
             variance += open_ + shift**2  # these means are not moved
         return mean, residual, expected, max(spread2, 0.1 * share * (1 - share)), variance
 
     def _functional(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:
-        axes = self.axes
-        mean, variance = _kernels.functional(t, x, spread2, weights, GRID, axes.mu, axes.ft, axes.pft, axes.prior)
+        axes = _kernels.StrengthAxes(GRID, self.axes.mu, self.axes.ft, self.axes.pft, self.axes.prior)
+        mean, variance = _kernels.functional(t, x, spread2, weights, axes)
         return float(mean), float(variance)
 
     def _own_link(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:
@@ -341,8 +341,8 @@ def _code_table(index: BucketIndex, column: int) -> Floats | None:
 
 def _evidence_sample(index: BucketIndex, tables: tuple[Floats | None, ...]) -> list[tuple[int, Floats]]:
     """Return the most frequent single quasi values: how many people, and the papers' estimate per sensitive value."""
-    found = []
+    codes = []
     for counts, table in zip(index.table.counts, tables, strict=True):
         if table is not None:
-            found += [(int(people), table[code]) for code, people in enumerate(counts) if 0 < people < index.rows]
-    return sorted(found, key=lambda item: -min(item[0], index.rows - item[0]))[:_EVIDENCE_CODES]
+            codes += [(int(people), table[code]) for code, people in enumerate(counts) if 0 < people < index.rows]
+    return sorted(codes, key=lambda item: -min(item[0], index.rows - item[0]))[:_EVIDENCE_CODES]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from sfumato.arrays import Array
 
@@ -49,14 +49,19 @@ class Adding(Estimating[Asked_contra], Protocol[Asked_contra, Sum_contra]):
         """Return the estimated sum."""
 
 
-class Model(Estimating[Asked_contra], Protocol[Groups_contra, Asked_contra]):
-    """A model of the inside of groups, which can be kept between runs: see `sfumato.query.model_cache`."""
-
-    version: ClassVar[int]
+@runtime_checkable
+class FittedModel(Estimating[Asked_contra], Protocol[Groups_contra, Asked_contra]):
+    """A model of the inside of groups: all that an estimator of another package has to be."""
 
     @classmethod
     def fit(cls, groups: Groups_contra, /) -> Self:
         """Return what all groups together teach."""
+
+
+class Model(FittedModel[Groups_contra, Asked_contra], Protocol[Groups_contra, Asked_contra]):
+    """A model that can be kept between runs: see `sfumato.query.model_cache`."""
+
+    version: ClassVar[int]
 
     def to_arrays(self) -> Mapping[str, Array]:
         """Return everything that was fitted, as arrays by name."""

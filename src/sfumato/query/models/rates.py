@@ -340,14 +340,14 @@ class Rates:
         total = -0.5 * (np.log(_KAPPAS / _USUAL) / _USUAL_SPREAD) ** 2
         if not sample:
             return _USUAL
-        share = np.array([one for one, _ in sample])
-        scores = np.stack([self._back((shown - one * self.published) / self.expected) for one, shown in sample], axis=1)
+        share = np.array([part for part, _ in sample])
+        scores = np.stack([self._back((shown - part * self.published) / self.expected) for part, shown in sample], axis=1)
         fits = np.empty((len(_STRENGTHS), len(sample)))
         for k, strength in enumerate(_STRENGTHS):
             gain = (scores * self._solve(float(strength), scores)).sum(0)
             fits[k] = 0.5 * (gain / (share * (1 - share)) - self._log_size(float(strength)))
-        for one, fit in zip(share, fits.T, strict=True):
-            total += np.interp(np.log(_KAPPAS * one * (1 - one)), np.log(_STRENGTHS), fit)
+        for part, fit in zip(share, fits.T, strict=True):
+            total += np.interp(np.log(_KAPPAS * part * (1 - part)), np.log(_STRENGTHS), fit)
         return float(_KAPPAS[int(total.argmax())])
 
 
@@ -362,7 +362,7 @@ def _sample(groups: Randomized) -> list[tuple[float, Floats]]:
     ]
     most = max(20, min(_EVIDENCE_CODES, _EVIDENCE_WORK // (slots.values * slots.parts)))
     sample = []
-    for _, column, code in sorted(listed, key=lambda one: (-one[0], *one[1:]))[:most]:
+    for _, column, code in sorted(listed, key=lambda listing: (-listing[0], *listing[1:]))[:most]:
         accepted = np.arange(len(table.counts[column])) == code
         shown = groups.find(RowCondition({column: accepted}))
         sample.append((float(shown.sum()) / table.rows, shown))

@@ -97,7 +97,7 @@ class RecordModel:
     kept: Floats  # of each slot: by being kept there
     tau2: Floats  # [directions × values]: prior variances
     precision: Array  # [matrices × directions × directions], float32: what slots tell of the weights
-    lean: Array  # [matrices × directions], float32: how much the people of a value lean to a direction
+    centre: Array  # [matrices × directions], float32: where the people of a value lie on average along each direction
     which: Integers  # per value, its matrix
     scale: Floats  # per value, its part of that matrix
 
@@ -145,23 +145,23 @@ class RecordModel:
         if not 0 < p < 1:
             return 0.0
         if len(values) > _FEW_VALUES:
-            turn, strength, lean = self.typical
-            turned = turn.T @ (along - along[0] * lean)[1:]
+            turn, strength, centre = self.typical
+            turned = turn.T @ (along - along[0] * centre)[1:]
             return float((turned**2 / (p * (1 - p) * strength + 1.0 / float(((own / p) ** 2).sum()))).sum())
-        precision, lean = self._information(values)
+        precision, centre = self._information(values)
         precision *= p * (1 - p) / float((own * (1 - own)).sum())
         tau2 = _WIDER * ((own / p) ** 2 * self.tau2[1:, values]).sum(axis=1)
         precision[np.diag_indices_from(precision)] += 1.0 / tau2
-        along = (along - along[0] * lean)[1:]
+        along = (along - along[0] * centre)[1:]
         return float(along @ np.linalg.solve(precision, along))
 
     def _information(self, values: Integers) -> tuple[Floats, Floats]:
-        """Return what slots tell about the weights of some values, added up, and where their people lean."""
+        """Return what slots tell about the weights of some values, added up, and where their people lie on average."""
         parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.precision))
         used = np.flatnonzero(parts)
         total: Floats = np.tensordot(parts[used], self.precision[used, 1:, 1:].astype(np.float64), axes=1).astype(np.float64)
-        lean: Floats = (parts[used] @ self.lean[used]) / parts.sum()
-        return total, lean
+        centre: Floats = (parts[used] @ self.centre[used]) / parts.sum()
+        return total, centre
 
     @cached_property
     def share(self) -> Floats:
@@ -173,18 +173,18 @@ class RecordModel:
     def typical(self) -> tuple[Floats, Floats, Floats]:
         """What is known of the weights of a set of average values: directions in which data and prior speak of each one alone."""
         share = self.share
-        total, lean = self._information(np.flatnonzero(share > 0))
+        total, centre = self._information(np.flatnonzero(share > 0))
         root = np.sqrt(_WIDER * (self.tau2[1:] @ share))
         strength, turn = np.linalg.eigh(total / float((share * (1 - share)).sum()) * np.outer(root, root))
-        return root[:, None] * turn, np.maximum(strength, 0.0), lean
+        return root[:, None] * turn, np.maximum(strength, 0.0), centre
 
     def person_chances(self) -> Array:
         """Return [people × values], float32: each person's chances, given what is shown of her."""
         slots, person = self.rates.slots, np.arange(len(self.cell))
-        found: Array = self.chances[self.cell] * self.spread.astype(np.float32)[slots.part[self.slot]]
+        chances: Array = self.chances[self.cell] * self.spread.astype(np.float32)[slots.part[self.slot]]
         shown = slots.value[self.slot]
-        found[person, shown] += (self.kept[self.slot] * self.chances[self.cell, shown]).astype(np.float32)
-        return found
+        chances[person, shown] += (self.kept[self.slot] * self.chances[self.cell, shown]).astype(np.float32)
+        return chances
 
     def draw_values(self, random: Randomness) -> Small:
         """Return one value for each person: a proper draw.
@@ -240,7 +240,7 @@ class RecordModel:
             fitting(arrays, "kept", (len(slots.value),)),
             fitting(arrays, "tau2", (wide, values)),
             precision,
-            fitting(arrays, "lean", (len(precision), wide), "<f4"),
+            fitting(arrays, "centre", (len(precision), wide), "<f4"),
             fitting(arrays, "which", (values,), "<i8", below=len(precision)),
             fitting(arrays, "scale", (values,)),
         )
@@ -293,13 +293,13 @@ def _learn(table: RowIndex, columns: Sequence[Column], slot: Small, rates: Rates
     )
     which, scale = matrices_of(rates.totals)
     weights, tau2 = _learn_weights(seen, directions, rates.totals, which, scale)
-    precision, lean = seen.information(weights, which, alone=True)
+    precision, centre = seen.information(weights, which, alone=True)
     tables = tables_of(directions.matrix, weights)
     chances = np.empty((len(levels), slots.values), np.float32)
     shown = np.empty(len(order), np.float32)
     kernels.chances(Everybody(cell, slot, slots.part, slots.value, spread, seen.kept, chances, levels, shown), tables)
     return RecordModel(
-        rates, slot, cell, levels, directions.matrix, chances, shown, spread, seen.kept, tau2, precision, lean, which, scale
+        rates, slot, cell, levels, directions.matrix, chances, shown, spread, seen.kept, tau2, precision, centre, which, scale
     )
 
 
@@ -323,7 +323,7 @@ class _Seen(NamedTuple):
         return likely, totals, self.matrix.T @ gradient
 
     def information(self, weights: Floats, which: Integers, *, alone: bool) -> tuple[Array, Array]:
-        """Return the information of each matrix of values, the totals being known, and where the people of its values lean.
+        """Return the information of each matrix of values, the totals being known, and the mean direction of its people.
 
         What is known of a value while the others stand still, or `alone`, while nothing is known of them.
         """
@@ -337,10 +337,10 @@ class _Seen(NamedTuple):
         matrix = self.matrix.astype(np.float32)
         precision = matrix.T @ both @ matrix
         own = precision[:, 0, 0].copy()
-        lean = precision[:, 0] / np.maximum(own, 1e-30)[:, None]
-        precision -= own[:, None, None] * lean[:, :, None] * lean[:, None, :]
+        centre = precision[:, 0] / np.maximum(own, 1e-30)[:, None]
+        precision -= own[:, None, None] * centre[:, :, None] * centre[:, None, :]
         precision[:, 0, 0] = own
-        return precision, lean
+        return precision, centre
 
 
 def _learn_weights(seen: _Seen, directions: Directions, totals: Floats, which: Integers, scale: Floats) -> tuple[Floats, Floats]:
@@ -352,30 +352,30 @@ def _learn_weights(seen: _Seen, directions: Directions, totals: Floats, which: I
     tau2[0] = FREE
     likely, expected, gradient = seen.score(weights)
     for again, steps in enumerate(_ROUNDS):
-        precision, leaning = seen.information(weights, which, alone=False)
-        lean = leaning[which].T.astype(np.float64)
-        lean[0] = 0.0
+        precision, centres = seen.information(weights, which, alone=False)
+        centre = centres[which].T.astype(np.float64)
+        centre[0] = 0.0
         curvature = Curvature.of(precision, which, scale, tau2)
         if again:
             tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
             curvature = Curvature.of(precision, which, scale, tau2)
         search = _QuasiNewton(curvature, tau2)
         # What moves a total moves the weight that everybody shares, and nothing else.
-        pull = gradient - lean * gradient[0]
+        pull = gradient - centre * gradient[0]
         aim = likely - _penalty(weights, tau2)
         for _ in range(steps):
             step = search.step(pull - weights / tau2)
             before = aim
             for part in 0.25 ** np.arange(_TRIES):
                 move = part * step
-                move[0] = np.clip(np.log(goal / np.maximum(expected, _FEW)), -_LEAP, _LEAP) - (lean * move).sum(axis=0)
-                likely, found, gradient = seen.score(weights + move)
+                move[0] = np.clip(np.log(goal / np.maximum(expected, _FEW)), -_LEAP, _LEAP) - (centre * move).sum(axis=0)
+                likely, fitted, gradient = seen.score(weights + move)
                 aim = likely - _penalty(weights + move, tau2)
                 if aim > before - 1e-6 * abs(before):
                     break
-            changed = gradient - lean * gradient[0]
+            changed = gradient - centre * gradient[0]
             search.learn(move, pull - changed)
-            weights, expected, pull = weights + move, found, changed
+            weights, expected, pull = weights + move, fitted, changed
             if abs(aim - before) < _GAIN:
                 break
     return weights, tau2
@@ -404,17 +404,17 @@ class _QuasiNewton:
 
     def step(self, pull: Floats) -> Floats:
         """Return the step to where the gradient should be zero, no weight moving more than `_LEAP`."""
-        found = pull.copy()
-        found[0] = 0.0
+        direction = pull.copy()
+        direction[0] = 0.0
         shares = []
         for step, slope, inverse in reversed(self.pairs):
-            shares.append(inverse * float((step * found).sum()))
-            found -= shares[-1] * slope
-        found = self.curvature.solve(found) * self._scale()
+            shares.append(inverse * float((step * direction).sum()))
+            direction -= shares[-1] * slope
+        direction = self.curvature.solve(direction) * self._scale()
         for (step, slope, inverse), share in zip(self.pairs, reversed(shares), strict=True):
-            found += step * (share - inverse * float((slope * found).sum()))
-        found[0] = 0.0
-        return found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
+            direction += step * (share - inverse * float((slope * direction).sum()))
+        direction[0] = 0.0
+        return direction * min(1.0, _LEAP / max(float(np.abs(direction).max()), _FEW))
 
     def _scale(self) -> float:
         if not self.pairs:

@@ -69,9 +69,9 @@ def _laid_out(inside: Inside, terms: Sequence[Weighed]) -> tuple[Integers, Float
     scores: list[Floats] = []
     of = []
     for term in terms:
-        found = next((d for d, known in enumerate(scores) if np.array_equal(known, term.scores)), len(scores))
-        scores += [term.scores] if found == len(scores) else []
-        of.append(found)
+        number = next((d for d, known in enumerate(scores) if np.array_equal(known, term.scores)), len(scores))
+        scores += [term.scores] if number == len(scores) else []
+        of.append(number)
     cells, heads = len(inside.cells.weight), inside.index.table.heads
     weight = np.stack([np.bincount(inside.cells.cell[term.rows], term.weight * heads(term.rows), cells) for term in terms])
     return np.array(of, np.int64), np.stack(scores).astype(np.float64), weight.astype(np.float64)
@@ -105,10 +105,10 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     differ = np.zeros((len(inside.directions.matrix), scores.shape[1]))
     unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
     laid_out = kernels.Terms(of, scores, unit, weight, both)
-    found = kernels.spread(_raked(inside), laid_out, differ)
+    spread = kernels.spread(_raked(inside), laid_out, differ)
     unknown = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.model_error.tolist()
-    variance = found.placement + unknown.variance + found.noise + a2 * found.own + b2 * found.alike
+    variance = spread.placement + unknown.variance + spread.noise + a2 * spread.own + b2 * spread.alike
     return Moments(mean_of(inside, terms), variance, unknown.note(variance), unknown.variance)
 
 

@@ -133,8 +133,8 @@ def _cut_off(mean: Floats, spread: float) -> Floats:
     from scipy.special import log_ndtr
 
     away = mean / spread
-    found: Floats = mean + spread * np.exp(-0.5 * away**2 - 0.5 * np.log(2.0 * np.pi) - log_ndtr(away))
-    return found
+    mean_above: Floats = mean + spread * np.exp(-0.5 * away**2 - 0.5 * np.log(2.0 * np.pi) - log_ndtr(away))
+    return mean_above
 
 
 def rarer(wanted: Flags, share: Floats) -> tuple[Integers, Floats, float]:
@@ -209,11 +209,11 @@ class Curvature:
         factors *= root[:, :, None]
         factors *= root[:, None, :]
         unknown = np.empty(tau2.shape)
-        for k, one in enumerate(factors):
-            factor, failed = spotrf(one, lower=1)
+        for k, matrix in enumerate(factors):
+            factor, failed = spotrf(matrix, lower=1)
             while failed:  # rounding made it indefinite: nearer to its diagonal it is not
-                one[at, at] += np.float32(0.01)
-                factor, failed = spotrf(one, lower=1)
+                matrix[at, at] += np.float32(0.01)
+                factor, failed = spotrf(matrix, lower=1)
             factors[k] = factor.T
             unknown[:, k] = np.diagonal(spotri(factor, lower=1)[0]) * root[k] ** 2
         return cls(factors, root, unknown)

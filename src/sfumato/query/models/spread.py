@@ -89,7 +89,7 @@ class RangeSpread:
         before = np.concatenate(([0.0], np.cumsum(self.shares.weight * inside.share[:-1])))
         some = np.concatenate(([0], np.cumsum(inside.some[:-1], dtype=np.int64)))
         whole = some if cut is None else np.concatenate(([0], np.cumsum(inside.whole[:-1], dtype=np.int64)))
-        kernels.range_share(*self.column.ends, *self.shares[1:], inside.share, before, some, whole, *reach)
+        kernels.range_share(self.column.ends, self.shares, kernels.UnitSums(inside.share, before, some, whole), reach)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,13 +193,13 @@ class Spreads:
 
     def to_arrays(self) -> dict[str, Array]:
         """Return what was fitted, as arrays to be kept."""
-        found: dict[str, Array] = {}
+        arrays: dict[str, Array] = {}
         for j, spread in enumerate(self.each):
             if isinstance(spread, SetSpread):
-                found[f"part {j}"] = spread.part
+                arrays[f"part {j}"] = spread.part
             else:
-                found |= {f"{name} {j}": each for name, each in spread.shares._asdict().items()}
-        return found
+                arrays |= {f"{name} {j}": each for name, each in spread.shares._asdict().items()}
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], groups: Boxes) -> Spreads:

@@ -178,8 +178,8 @@ class Trend:
         """The levels of people, columns put together as blocks need them; one person's codes lie together."""
         starts = zip(self.blocks, self.block_start.tolist(), strict=False)
         blocks = [(block.left, block.right, block.width, start) for block, start in starts]
-        found = Joint.of(self.levels, blocks, int(self.block_start[-1]))
-        return found._replace(codes=np.ascontiguousarray(found.codes.T))
+        joint = Joint.of(self.levels, blocks, int(self.block_start[-1]))
+        return joint._replace(codes=np.ascontiguousarray(joint.codes.T))
 
     @cached_property
     def flat(self) -> tuple[Floats, Integers]:
@@ -274,8 +274,8 @@ class _Regression:
         for step in range(_ROUNDS if len(self.block) and len(used) else 0):
             scale = np.sqrt(variance[self.block])
             left = np.linalg.inv(self.together * np.outer(scale, scale) + np.eye(len(scale)))
-            found = left @ (score * scale[:, None])
-            square = np.bincount(self.block, weights=(found**2).sum(axis=1), minlength=blocks) * variance
+            rotated = left @ (score * scale[:, None])
+            square = np.bincount(self.block, weights=(rotated**2).sum(axis=1), minlength=blocks) * variance
             open_ = np.bincount(self.block, weights=np.diag(left), minlength=blocks)
             if step < _CAREFUL:
                 variance = (square + len(used) * open_ * variance + _WEIGHT * _TYPICAL) / (len(used) * many + _WEIGHT)

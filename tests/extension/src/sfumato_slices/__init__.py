@@ -1,1 +1,1 @@
-"""A method and a model of one's own."""
+"""A method, a model and an estimator of one's own."""

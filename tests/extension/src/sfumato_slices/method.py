@@ -30,6 +30,12 @@ class Slices(Method):
     def proves(self) -> tuple[Against, ...]:
         return ("reader", "engineer")
 
+    def sets_refused(self, against: Against) -> str:
+        return ""  # sets are events of the bounds, and a slice could hold everybody of any one event
+
+    def each_refused(self, against: Against) -> str:
+        return ""  # so are the values of every column
+
     def group(self, task: Task) -> Grouping:
         names = [column.name for column in task.quasi]
         if self.column is not None and self.column not in names:
