@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras r fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -42,6 +42,10 @@ test-extras: $(VENV)/.extras-installed
 $(VENV)/.extras-installed: $(STAMP)
 	$(BIN)/python -m pip install -q -e '.[spark,baselines]'
 	touch $@
+
+# The R package by `R CMD check`, on releases made for it: the same numbers as Python's. Says what is missing where there is no R.
+r: $(STAMP)
+	$(BIN)/python .ci/r.py
 
 # Publications of every method, killed at random moments: nothing but whole releases and receipts may be left.
 kills: $(STAMP)

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.release import Release
 from tests.cli.conftest import POLICY, Run, people
 from tests.makers import encounters, visits
 
@@ -73,6 +74,14 @@ def test_a_database_has_the_published_tables_the_completed_ones_and_macros(place
         assert error**2 == pytest.approx(1.1 * sum((n - mean) ** 2 for (n,) in counts) / 9)
         assert (low, high) == pytest.approx((count - 2.262157 * error, count + 2.262157 * error), abs=1e-4)  # t of 9 degrees
         assert database.execute("SELECT count(*) FROM completed_10").fetchone() == (3000,)
+        asked = "SELECT sum(count), max(high) FROM cross_sex_illness WHERE sex = 'f' AND illness = 'Flu'"
+        total, most = database.execute(asked).fetchone()
+        told = Release.load("release").crosstab("sex", "illness").counts[0][1]
+        assert (total, most) == pytest.approx((told.value, told.high))
+        told = database.execute("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'main'").fetchall()
+        assert {name for name, comment in told if comment} == {
+            "counts_age", "counts_sex", "counts_illness", "cross_age_illness", "cross_sex_illness", "cross_age_sex"
+        }  # fmt: skip
     again = run("query", "release", "--duckdb", "r.duckdb")
     assert again.code == 2
     assert "exists already" in again.err
@@ -87,7 +96,7 @@ def test_a_release_that_cannot_be_completed_has_its_published_tables_in_the_data
     assert run("publish", "people.csv", "-p", "blind.toml", "-o", "blind", "--seed", "1").code == 0
     done = run("query", "blind", "--duckdb", "r.duckdb")
     assert done.code == 0
-    assert "published tables only" in done.err.replace("\n", " ")
+    assert "published tables and counts only" in done.err.replace("\n", " ")
     with duckdb.connect(str(place / "r.duckdb"), read_only=True) as database:
         assert database.execute("SELECT count(*) FROM qit").fetchone() == (200,)
     refused = run("complete", "blind", "--out", "done")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -188,3 +189,17 @@ def test_the_prompt_answers_its_commands_from_the_release(monkeypatch: pytest.Mo
     monkeypatch.setattr("builtins.input", lambda _: next(lines))
     prompt.talk(prompt.Completer.of(engine_of(Release.load(release)).vocabulary), asked.append)
     assert asked == [".quality", ".crosstab illness, sex"]
+
+
+def test_a_model_file_is_of_this_release_and_a_page_answers_it(place: Path, release: Path, run: Run) -> None:
+    assert run("query", "release", "--export-model", "model.json").code == 0
+    told = json.loads((place / "model.json").read_text())
+    assert told["release"] == hashlib.sha256((release / "manifest.json").read_bytes()).hexdigest()
+    assert (told["people"], told["secrets"][0]["columns"]) == (2000, ["illness"])
+    for more in (["sex = 'f'"], ["--duckdb", "r.duckdb"]):
+        refused = run("query", "release", *more, "--export-model", "other.json")
+        assert refused.code == 2
+        assert "--export-model" in refused.err
+    assert run("page", "release", "--out", "explore.html").code == 0
+    assert stat.S_IMODE((place / "explore.html").stat().st_mode) == 0o644
+    assert run("page", "release", "--out", "explore.html").code == 2

@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from sfumato import __version__
-from sfumato.cli import attack, audit, compare, complete, demo, doctor, explain, policy, publish, query, report, sample, studio
+from sfumato.cli import (
+    attack,
+    audit,
+    compare,
+    complete,
+    demo,
+    doctor,
+    explain,
+    page,
+    policy,
+    publish,
+    query,
+    report,
+    sample,
+    studio,
+)
 from sfumato.cli._state import STATE
 
 app = typer.Typer(
@@ -18,7 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (explain, compare, publish, audit, attack, report, query, complete, sample, studio, demo, doctor):
+for module in (explain, compare, publish, audit, attack, report, query, page, complete, sample, studio, demo, doctor):
     name = module.__name__.rpartition(".")[2]  # one verb a file, of the same name
     app.command(name)(getattr(module, name))
 app.add_typer(policy.app, name="policy")

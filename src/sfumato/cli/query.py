@@ -18,6 +18,7 @@ from sfumato.cli._answers import (
     show_crosstab,
     show_quality,
 )
+from sfumato.cli._model_file import write_model_file
 from sfumato.cli._options import JsonOption, ReleaseDirectory, Workers
 from sfumato.cli._run import BAD_INPUT, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown, warn
@@ -52,6 +53,10 @@ def query(
     duckdb: Annotated[
         Path | None, typer.Option("--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.")
     ] = None,
+    export_model: Annotated[
+        Path | None,
+        typer.Option("--export-model", help="Write what the release teaches to a new JSON file (.json or .json.gz), for R."),
+    ] = None,
     against: Annotated[
         str | None, typer.Option(help="A second question: the difference and the ratio of the two figures are told.")
     ] = None,
@@ -69,6 +74,11 @@ def query(
     """
     from sfumato.errors import QueryError
 
+    if export_model is not None:
+        if duckdb is not None or sql is not None or file is not None:
+            raise QueryError("--export-model answers no question", hint="give it alone")
+        write_model_file(release, load_remembering(release), export_model)
+        return
     if duckdb is not None:
         _write_database(release, duckdb, question=sql is not None or file is not None)
         return
@@ -186,9 +196,12 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
     for warning in warned:
         warn(str(warning.message))
     if without:
-        warn(f"{without}: the database has the published tables only")
+        warn(f"{without}: the database has the published tables and counts only")
         return
-    console().print(f"Wrote {shown(target)}: the published tables, `completed`, weighted_count(weight), count_where('condition')")
+    console().print(
+        f"Wrote {shown(target)}: the published tables, counts_… and cross_… with intervals, `completed`, "
+        "weighted_count(weight), count_where('condition')"
+    )
 
 
 def on_terminal() -> bool:

@@ -77,7 +77,7 @@ def _interval(guess: CountEstimate, confidence: float) -> tuple[float, float] | 
     return min(low, guess.inside), max(high, guess.inside)
 
 
-_FACTOR = 2.0  # most that an interval reaches up by unknown weights, in the logarithm
+FACTOR = 2.0  # most that an interval reaches up by unknown weights, in the logarithm
 
 
 def _above(guess: CountEstimate, times: float) -> float:
@@ -87,7 +87,7 @@ def _above(guess: CountEstimate, times: float) -> float:
     """
     loose = min(guess.loose, guess.std_error**2)
     linear = times * math.sqrt(loose)
-    factor = guess.value * math.expm1(min(linear / max(guess.value, 1.0), _FACTOR))
+    factor = guess.value * math.expm1(min(linear / max(guess.value, 1.0), FACTOR))
     return math.hypot(max(factor, linear), times * math.sqrt(guess.std_error**2 - loose))
 
 

@@ -7,6 +7,7 @@
 | `completed_1` … `completed_m` | views: one completed table each |
 | `weighted_count(weight)` | a macro, for SELECT … FROM completed: the estimated number of people |
 | `count_where('condition')` | a table macro: the estimated number of people, its standard error and a 95 % interval |
+| `counts_<column>`, `cross_<column>_<column>` | tables, each with a comment: estimated counts with 95 % intervals |
 
 Several secrets that are protected each by itself are drawn independently inside groups: a count over two of them, and its
 interval, take them as that. Completed tables have bands of numbers as their middles (`sfumato.query.bands`). Everything lies in
@@ -23,6 +24,8 @@ import pyarrow as pa
 
 from sfumato.errors import OutputError, QueryError
 from sfumato.query.complete import Completion, tables_wanted
+from sfumato.query.crosstab import Crosstab
+from sfumato.query.tables import cross_tables, margins, pairs
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.atomic import let_in, move_new, workshop
 from sfumato.release.base import Release
@@ -56,6 +59,7 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
             database = duckdb.connect(str(draft), config={"autoinstall_known_extensions": False})
             try:
                 _published(database, release)
+                _counted(database, release)
                 if completion is not None:
                     _completed(database, completion, count, source)
                 database.execute("CHECKPOINT")  # closing would try it too, and say nothing where it fails
@@ -80,6 +84,33 @@ def _published(database: Any, release: Release) -> None:
     for name, table in release.tables().items():
         _store(database, name, table)
         database.execute(f"CREATE VIEW {_quoted(name)} AS SELECT * FROM stored.{_quoted(name)}")
+
+
+MOST_CELLS = 100_000
+"""Cells of cross tables that a database holds."""
+
+
+def _counted(database: Any, release: Release) -> None:
+    """Store every column, and every pair of columns, as estimated counts with intervals; each says in its comment what it is."""
+    columns, taken = margins(release), list(release.tables())
+
+    def store(wanted: str, table: pa.Table, comment: str) -> None:
+        let_in()
+        name = _free(wanted, taken)
+        taken.append(name)
+        database.register("_given", table)
+        database.execute(f"CREATE TABLE {_quoted(name)} AS SELECT * FROM _given")
+        database.unregister("_given")
+        database.execute(f"COMMENT ON TABLE {_quoted(name)} IS '{comment.replace(chr(39), 2 * chr(39))}'")
+
+    what = "estimated numbers of people, with standard errors and 95 % intervals; null where no interval would be honest"
+    for one in columns:
+        store(f"counts_{one.name}", one.answer.to_arrow(), f"By {one.name}: {what}.")
+    for pair, table in cross_tables(release, pairs(columns), most=MOST_CELLS):
+        if isinstance(table, Crosstab):
+            a, b = pair.names
+            more = f"By {a} and {b}: {what}. lift: how many times as many as if the columns were unrelated. {table.test}."
+            store(f"cross_{a}_{b}", table.to_arrow(), more)
 
 
 def _completed(database: Any, completion: Completion, count: int, source: Randomness) -> None:
@@ -128,7 +159,7 @@ def _store(database: Any, name: str, table: pa.Table, *, more: bool = False) -> 
 def _free(name: str, taken: list[str]) -> str:
     """Return a name that no column has, in any spelling: SQL does not tell upper from lower case."""
     lower = {used.lower() for used in taken}
-    while name in lower:
+    while name.lower() in lower:
         name += "_"
     return name
 

@@ -245,7 +245,7 @@ class HavingBoxes:
         own = whole.posterior
         score = ((index.wanted(np.array([True, False])) @ self.away) * own.scale) @ own.turn
         found = replace(whole, index=index, posterior=replace(own, score=np.stack([score, -score])))
-        vars(found).update({name: getattr(whole, name) for name in ("block_start", "joint", "turn", "flat")})
+        vars(found).update({name: getattr(whole, name) for name in ("block_start", "joint", "flat")})
         return found
 
     def engine(self, count: Integers) -> HavingEngine:

@@ -31,6 +31,12 @@ SEVERAL = (
     "add up to more than the group. Which values are one person's is shown nowhere."
 )
 
+NOT_PROMISED = (
+    "by any release of groups: that a link which holds for many people is hidden. If most smokers of a table have a disease, the "
+    "release may say so, as research wants it to; that touches a smoker who is not in the table just as much. Nor what follows "
+    "from two releases about the same people."
+)
+
 ADVERSARIES = ("reader", "engineer", "insider", "statistician")
 
 STATISTICIAN = "who has the release and learns from it, or knows otherwise, how quasi and sensitive values go together"
@@ -115,15 +121,7 @@ def promised(case: ReportCase) -> Section:
     yes = "yes, from the belief before that it names" if case.by_prior else "yes"
     rows = [(name, KNOWS.get(name, STATISTICIAN), yes if name in case.covered else "no") for name in ADVERSARIES]
     blocks.append(Grid("To whom the promise about sensitive values holds", ("somebody called", "knows", "covered"), rows))
-    blocks.append(
-        Prose(
-            [
-                "Not promised, by any release of groups: that a link which holds for many people is hidden. If most smokers of a "
-                "table have a disease, the release may say so, as research wants it to; that touches a smoker who is not in the "
-                "table just as much. Nor what follows from two releases about the same people."
-            ]
-        )
-    )
+    blocks.append(Prose([f"Not promised, {NOT_PROMISED}"]))
     return Section("promise", "What is promised, and to whom it holds", blocks)
 
 

@@ -19,7 +19,7 @@ from sfumato.query.sums import AskedSum, shift_of
 
 NEAR = "no interval: in near groups the estimate is off by more than its standard error tells"
 
-_MULTIPLYING = 2 / 3  # weight of the multiplying model beside the adding one
+MULTIPLYING = 2 / 3  # weight of the multiplying model beside the adding one
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def mean_of(adding: Moments, multiplying: Moments | None, *, least: float = -mat
     if multiplying is None:
         return Moments(value, adding.variance)
     return Moments(
-        value + _MULTIPLYING * (multiplying.value - value),
+        value + MULTIPLYING * (multiplying.value - value),
         multiplying.variance + (value - multiplying.value) ** 2,
         multiplying.note,
         multiplying.loose,

@@ -47,8 +47,8 @@ from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
 WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
-_FEW_VALUES = 3  # sets of more values share one decomposition
-_UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
+FEW_VALUES = 3  # sets of more values share one decomposition
+UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
 
@@ -74,7 +74,7 @@ class Unknown(NamedTuple):
 
     def note(self, variance: float) -> str:
         """Return why a number with so much variance in all has no interval, if so: it is mostly prior."""
-        mostly = 2 * self.apart > variance and self.before > 0 and self.apart / self.before > _UNTOLD
+        mostly = 2 * self.apart > variance and self.before > 0 and self.apart / self.before > UNTOLD
         return PRIOR if mostly else ""
 
 
@@ -178,7 +178,7 @@ class Inside:
         apart = self.apart(along)
         uneven = float(((own / p) ** 2).sum())
         excess = max(1.0, float((own * self.softmax.chi2[values]).sum() / p))
-        if len(values) > _FEW_VALUES:
+        if len(values) > FEW_VALUES:
             turn, strength, tau2 = self.typical
             turned = turn.T @ apart
             known, rest = (turned**2 / (p * (1 - p) * strength + 1.0 / uneven)[:, None]).sum(axis=0).tolist()

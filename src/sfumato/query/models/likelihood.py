@@ -50,8 +50,8 @@ GRID: Floats = np.concatenate([[0.0], np.logspace(-5, 0.5, 23)])
 """Strengths of association r that are averaged over."""
 
 _WIDER = 8.0  # strengths of association for sums of numbers, which many values share, in units of what is usual for single ones
-_QUANTILES = np.tan(np.pi / 2 * (np.arange(6) + 0.5) / 6)  # of a half-Cauchy distribution
-_RARE = 0.01  # how often the estimate expects a link of its own
+QUANTILES = np.tan(np.pi / 2 * (np.arange(6) + 0.5) / 6)  # of a half-Cauchy distribution
+RARE = 0.01  # how often the estimate expects a link of its own
 _CORRELATIONS = (0.0, 0.3, 0.6, 0.8, 0.9)
 _EVIDENCE_CODES = 400
 _TABLE_ENTRIES = 20_000_000
@@ -289,12 +289,12 @@ class Association:
         delta = (h * t / scale).sum(axis=1, keepdims=True) / noise / np.maximum(information, 1e-300)
         error = 1.0 / np.maximum(information, 1e-300)
         unseen = float(x @ x) - ((h + r * (axes.pft @ x)) * h / scale).sum(axis=1)
-        prior = noise * r * _QUANTILES**2
+        prior = noise * r * QUANTILES**2
         kept = prior / (prior + error)
         likely = np.exp(-0.5 * delta**2 * (1.0 / (prior + error) - 1.0 / error)) * np.sqrt(error / (prior + error))
         total = likely.sum(axis=1, keepdims=True)
         some = likely / total
-        rare = _RARE * likely / (_RARE * total + (1.0 - _RARE) * len(_QUANTILES))
+        rare = RARE * likely / (RARE * total + (1.0 - RARE) * len(QUANTILES))
         move = float(weight @ (unseen * (rare * kept * delta).sum(axis=1)))
         off = unseen[:, None] * kept * delta - move
         return move, float(weight @ (some * (off**2 + unseen[:, None] ** 2 * kept * error)).sum(axis=1))

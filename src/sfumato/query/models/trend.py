@@ -157,7 +157,7 @@ class Trend:
         many = int(piece.values.sum())
         s2 = own + self.noise * many * (1.0 - many / self.index.values)
         asked = self.features(rows, people, hits) * model.scale
-        along = (asked.astype(np.float32) @ self.turn).astype(np.float64)
+        along = asked @ model.turn
         score = model.score[piece.values].sum(axis=0)
         weights = self.weigh(self.index.wanted(piece.values), score, s2)
         gain = weights @ model.gain
@@ -180,11 +180,6 @@ class Trend:
         blocks = [(block.left, block.right, block.width, start) for block, start in starts]
         joint = Joint.of(self.levels, blocks, int(self.block_start[-1]))
         return joint._replace(codes=np.ascontiguousarray(joint.codes.T))
-
-    @cached_property
-    def turn(self) -> Array:
-        """The turn of the posterior in single precision: a question reads all of it."""
-        return self.posterior.turn.astype(np.float32)
 
     @cached_property
     def flat(self) -> tuple[Floats, Integers]:
