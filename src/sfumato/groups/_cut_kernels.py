@@ -22,6 +22,10 @@ from sfumato.groups._cover_kernels import CoverRule, both_cover
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
+ORDERED, LOSSY, LEVELS = range(3)
+"""What the codes of a column are: values in an order; the same, but the last one means missing; or levels of a category, which
+may be cut one from all others."""
+
 
 class Secret(NamedTuple):
     """The sensitive values as kernels see them: a code a person, how many values there are, and the values of every set.
@@ -55,22 +59,22 @@ class Axes(NamedTuple):
     """
 
     first: Integers
-    missing: Integers
+    kind: Integers
     position: Floats
     weights: Floats
     published: Integers = np.zeros(0, np.int64)
 
 
 class Across(NamedTuple):
-    """A column that a box may be cut across, of `width` codes; `absent` is the one that means missing, −1 where none does."""
+    """A column that a box may be cut across: everybody's codes, how many codes there are, and of which kind."""
 
     codes: Array
     width: int
-    absent: int
+    kind: int
 
 
 class Safe(NamedTuple):
-    """The most even cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
+    """A column's cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
 
     need: Integers
     start: Integers
@@ -88,7 +92,7 @@ class TightCut(NamedTuple):
 
 
 class Even(NamedTuple):
-    """The most even cut, if both sides hold at least `floor` people: no sensitive value decides anything."""
+    """A column's cut, if both sides hold at least `floor` people: no sensitive value decides anything."""
 
     floor: int
 
@@ -251,25 +255,65 @@ def widest(score: Any) -> int:
 
 
 @njit(cache=True)
-def even_cut(histogram: Any, missing: int, size: int) -> tuple[int, bool, int]:
-    """Return (last code on the left, whether missing goes left, smaller side) of the most even cut of a column; side 0: none.
+def absent_code(width: int, kind: int) -> int:
+    """Return the code that means missing, −1 where none does."""
+    return width - 1 if kind == LOSSY else -1
 
-    The last entry of `histogram` counts missing values when `missing`; they may go to either side.
+
+@njit(cache=True)
+def even_cut(histogram: Any, kind: int, size: int) -> tuple[int, int, int]:
+    """Return (last code on the left, code that goes left too or −1, smaller side) of the most even boundary; side 0: none.
+
+    Missing values may go to either side.
     """
-    values = len(histogram) - missing
-    lost = histogram[values] if missing else 0
-    best, boundary, joins = 0, -1, False
+    absent = absent_code(len(histogram), kind)
+    lost = histogram[absent] if absent >= 0 else 0
+    best, boundary, also = 0, -1, -1
     left = 0
-    for code in range(values):
+    for code in range(len(histogram) if absent < 0 else absent):
         left += histogram[code]
         smaller = left if 2 * left < size else size - left
         if smaller > best:
-            best, boundary, joins = smaller, code, False
+            best, boundary, also = smaller, code, -1
         more = left + lost
         smaller = more if 2 * more < size else size - more
         if lost > 0 and smaller > best:
-            best, boundary, joins = smaller, code, True
-    return boundary, joins, best
+            best, boundary, also = smaller, code, absent
+    return boundary, also, best
+
+
+@njit(cache=True)
+def cut_of(histogram: Any, kind: int, size: int, least: int) -> tuple[int, int, int]:
+    """Return (last code on the left, code that goes left too or −1, size of the left side) of a column's cut; size 0: none.
+
+    Of a category that is the level nearest to half of the people, the first of equal ones, against all others: boxes that are
+    pure in a level teach most about it. Where such a side has fewer than `least` people, or the most even boundary is more than
+    twice as even, and for all other columns, it is that boundary.
+    """
+    boundary, also, smaller = even_cut(histogram, kind, size)
+    if kind == LEVELS:
+        level, few = -1, 0
+        for code in range(len(histogram)):
+            if min(histogram[code], size - histogram[code]) > few:
+                level, few = code, min(histogram[code], size - histogram[code])
+        boundary, also, smaller = level_or_boundary(level, few, least, boundary, also, smaller)
+    return boundary, also, left_side(histogram, boundary, also) if smaller >= least and smaller > 0 else 0
+
+
+@njit(cache=True)
+def level_or_boundary(level: int, few: int, least: int, boundary: int, also: int, smaller: int) -> tuple[int, int, int]:
+    """Return a level against all others, or a boundary where that is more than twice as even, each with its smaller side."""
+    return (-1, level, few) if few > 0 and few >= least and 2 * few >= smaller else (boundary, also, smaller)
+
+
+@njit(cache=True)
+def left_side(histogram: Any, boundary: int, also: int) -> int:
+    """Return how many people lie on the left of a cut."""
+    left = 0
+    for code in range(len(histogram)):
+        if code <= boundary or code == also:
+            left += histogram[code]
+    return left
 
 
 @njit(cache=True)
@@ -285,30 +329,36 @@ def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start
 
 @njit(cache=True)
 def tight_cut(
-    pairs: Any, histogram: Any, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
-) -> tuple[int, bool, int]:
-    """Return the most even cut whose two sides keep the bounds and hold at least `least` people, as `even_cut` does.
+    pairs: Any, histogram: Any, kind: int, size: int, least: int, whole: Any, need: Any, start: Any
+) -> tuple[int, int, int]:
+    """Return the cut of a column among those whose two sides keep the bounds and hold at least `least` people, as `cut_of` does.
 
     `histogram[code]` counts the people of the box with a code, `pairs[code, v]` those of them with an event, and `whole[v]` all
     with an event.
     """
-    codes = pairs.shape[0] - missing
-    best, boundary, joins = 0, -1, False
+    absent = absent_code(len(histogram), kind)
+    best, boundary, also = 0, -1, -1
+    few, level = 0, -1
     left, people = np.zeros(pairs.shape[1], np.int64), 0
-    for code in range(codes):
+    for code in range(len(histogram) if absent < 0 else absent):
         left += pairs[code]
         people += histogram[code]
-        here = people
-        smaller = min(here, size - here)
-        if smaller >= least and smaller > best and keeps_bounds(left, whole, here, size, need, start):
-            best, boundary, joins = smaller, code, False
-        if missing:
-            more = left + pairs[codes]
-            here = people + histogram[codes]
+        smaller = min(people, size - people)
+        if smaller >= least and smaller > best and keeps_bounds(left, whole, people, size, need, start):
+            best, boundary, also = smaller, code, -1
+        if absent >= 0:
+            more = left + pairs[absent]
+            here = people + histogram[absent]
             smaller = min(here, size - here)
             if smaller >= least and smaller > best and keeps_bounds(more, whole, here, size, need, start):
-                best, boundary, joins = smaller, code, True
-    return boundary, joins, best
+                best, boundary, also = smaller, code, absent
+        if kind == LEVELS:
+            here = histogram[code]
+            smaller = min(here, size - here)
+            if smaller >= least and smaller > few and keeps_bounds(pairs[code], whole, here, size, need, start):
+                few, level = smaller, code
+    boundary, also, best = level_or_boundary(level, few, least, boundary, also, best)
+    return boundary, also, left_side(histogram, boundary, also) if best >= least and best > 0 else 0
 
 
 @njit(cache=True)
@@ -331,13 +381,13 @@ def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
 
 
 @njit(cache=True)
-def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -> int:
+def split_rows(rows: Any, codes: Any, boundary: int, also: int) -> int:
     """Put the rows of the left side first, each side in its former order, and return how many are on the left."""
     right = np.empty(len(rows), rows.dtype)
     lefts, rights = 0, 0
     for k in range(len(rows)):
         code = codes[rows[k]]
-        if code <= boundary or (joins and code == absent):
+        if code <= boundary or code == also:
             rows[lefts] = rows[k]
             lefts += 1
         else:
@@ -372,10 +422,9 @@ def least_by_floor(acceptance: Any, counts: Any, size: int) -> Any:
 
 @njit(cache=True)
 def evenly(mine: Any, across: Any, least: int) -> int:
-    """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
-    histogram = count_codes(mine, across.codes, across.width)
-    boundary, joins, smaller = even_cut(histogram, 1 if across.absent >= 0 else 0, len(mine))
-    return split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
+    """Put the left side of a column's cut first and return its size, 0 where a side is too small: by quasi values."""
+    boundary, also, left = cut_of(count_codes(mine, across.codes, across.width), across.kind, len(mine), least)
+    return split_rows(mine, across.codes, boundary, also) if left > 0 else 0
 
 
 def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
@@ -384,10 +433,11 @@ def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts:
 
 
 def _divide_tightly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    pairs, missing = count_by_code(mine, across.codes, across.width, secret), 1 if across.absent >= 0 else 0
-    people = count_codes(mine, across.codes, across.width)
-    boundary, joins, smaller = tight_cut(pairs, people, missing, len(mine), least, counts, acceptance.need, acceptance.start)
-    left = split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
+    pairs, people = count_by_code(mine, across.codes, across.width, secret), count_codes(mine, across.codes, across.width)
+    boundary, also, left = tight_cut(
+        pairs, people, across.kind, len(mine), least, counts, acceptance.need, acceptance.start
+    )
+    left = split_rows(mine, across.codes, boundary, also) if left > 0 else 0
     return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
 
 
@@ -440,7 +490,7 @@ def cut_boxes(
     where: Any, begin: int, end: int, codes: Any, axes: Any, secret: Any, rows: Any, low: Any, high: Any, acceptance: Any
 ) -> None:
     """Cut boxes of a level from `begin` up to `end`, each across the first column that can be cut, and set where."""
-    first, columns = axes.first, len(axes.missing)
+    first, columns = axes.first, len(axes.kind)
     score = np.zeros(columns)
     for box in range(begin, end):
         mine, own = rows[low[box] : high[box]], of_box(acceptance, box)
@@ -449,16 +499,14 @@ def cut_boxes(
         if len(mine) < 2 * least:
             continue
         for j in range(columns):
-            absent = first[j + 1] - first[j] - 1 if axes.missing[j] else -1
+            absent = absent_code(first[j + 1] - first[j], axes.kind[j])
             score[j] = axes.weights[j] * spread(mine, codes[j], absent, axes.position[first[j] : first[j + 1]])
         for _ in range(columns):
             j = widest(score)
             if score[j] <= 0:
                 break
             score[j] = 0
-            width = first[j + 1] - first[j]
-            across = Across(codes[j], width, width - 1 if axes.missing[j] else -1)
-            left = divide(own, mine, across, secret, counts, least)
+            left = divide(own, mine, Across(codes[j], first[j + 1] - first[j], axes.kind[j]), secret, counts, least)
             if left > 0:
                 where[box] = low[box] + left
                 break

@@ -10,16 +10,16 @@ of what its refusals may have told (`soft.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats, Integers, Small, put_back, taken
+from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, taken
 from sfumato.basis import BasisName
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cover_kernels import CoverRule
-from sfumato.groups._cut_kernels import Axes, Incidence, Safe, Secret, TightCut, cut_level
+from sfumato.groups._cut_kernels import LEVELS, LOSSY, ORDERED, Axes, Incidence, Safe, Secret, TightCut, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.soft import Accounts, SoftTests
@@ -45,7 +45,7 @@ class Space:
 
     codes: Small  # [columns × rows]
     first: Integers  # first code of each column in `position`, one entry more than columns
-    missing: Integers  # 1 where the last code of a column means missing
+    kind: Integers  # ORDERED, LOSSY or LEVELS, for each column
     position: Floats
 
     @classmethod
@@ -59,7 +59,17 @@ class Space:
 
     def axes(self, weights: Floats) -> Axes:
         """Return the space without its people, with weights of the columns."""
-        return Axes(self.first, self.missing, self.position, weights)
+        return Axes(self.first, self.kind, self.position, weights)
+
+    @property
+    def missing(self) -> Flags:
+        """Of which columns the last code means missing."""
+        return self.kind == LOSSY
+
+    @property
+    def lines(self) -> Space:
+        """The same space, in which levels of a category are cut as they lie on their line and never one from all others."""
+        return replace(self, kind=on_lines(self.kind))
 
     @property
     def narrow(self) -> Array:
@@ -73,9 +83,14 @@ def narrow_type(sizes: Sequence[int]) -> np.dtype[Any]:
     return np.dtype(np.int16 if max(sizes) < 1 << 15 else np.int32)
 
 
+def on_lines(kind: Integers) -> Integers:
+    """Return the kinds of columns with levels of categories as values in an order."""
+    return np.where(kind == LEVELS, ORDERED, kind)
+
+
 def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
-    """Return where each column's codes begin, whether its last one means missing, and the positions: by its values alone."""
-    missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
+    """Return where each column's codes begin, of what kind they are, and the positions: by its values alone."""
+    kinds = [LEVELS if column.kind == "categorical" else LOSSY if column.has_missing else ORDERED for column in columns]
     first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
     position = np.zeros(int(first[-1]))
     for j, column in enumerate(columns):
@@ -84,7 +99,7 @@ def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
             place[:] = np.arange(column.size) / max(column.size - 1, 1)
         else:
             place[: len(column.values)] = _on_a_line(column)
-    return first, missing, position
+    return first, np.array(kinds, dtype=np.int64), position
 
 
 def secret_of(sensitive: Array | Incidence, bounds: Bounds) -> Secret | Incidence:

@@ -109,7 +109,7 @@ def _cut(
     progress: Progress,
 ) -> _Tree:
     """Return all boxes along the cuts, each judged."""
-    space = Space.of(columns)
+    space = Space.of(columns).lines
     need, start = need_table(bounds)
     enough = ceil_inverse(alpha)
     least = enough * min(bounds.needs)

@@ -78,7 +78,7 @@ def matched_groups(
     `weights` say which columns are cut first. `space` is that of the columns, where it is known.
     """
     progress("cutting quasi space", 0.0)
-    space = space or Space.of(columns)
+    space = (space or Space.of(columns)).lines
     scale = BoxCost.of(columns, [seen_width(column) for column in columns] if widths is None else widths, space)
     chosen = variety(scale) * column_weights(columns, weights)
     boxes = _cut(space, sensitive, bounds, least_box(bounds, floor), chosen, random.spawn(Step.TURNS))
