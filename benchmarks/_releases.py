@@ -42,7 +42,9 @@ def tables(quick: bool, table: Path | None, *, whole: bool = True) -> Iterator[t
 def people_of(frame: pa.Table, secret: str, *, codes: Sequence[str] = ()) -> sfumato.Table:
     """Return a frame as a table; columns whose name begins with the secret's are left out, and `codes` are categories."""
     quasi = [column for column in frame.column_names if not column.startswith(secret)]
-    schema = sfumato.Schema(quasi=quasi, sensitive=(secret,), types=dict.fromkeys([secret, *(name for name in codes if name in quasi)], "categorical"))
+    schema = sfumato.Schema(
+        quasi=quasi, sensitive=(secret,), types={name: "categorical" for name in (secret, *codes) if name in (secret, *quasi)}
+    )
     return sfumato.Table.from_frame(frame.select([*quasi, secret]), schema)
 
 

@@ -36,7 +36,9 @@ def run(show: Show, quick: bool, table: Path | None = None, sensitive: str | Non
     """Show errors, intervals and exposure of every basis."""
     for name, frame, secret in _tables(quick, table, sensitive):
         for basis in ("soft", "tight", "noisy"):
-            found = [one for seed in range(1, (1 if quick else SEEDS) + 1) if (one := _measured(frame, secret, basis, seed, quick))]
+            found = [
+                one for seed in range(1, (1 if quick else SEEDS) + 1) if (one := _measured(frame, secret, basis, seed, quick))
+            ]
             if not found:
                 show.note(f"- {name}, {secret}, {basis}: no release")
                 continue

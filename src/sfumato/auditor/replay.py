@@ -227,7 +227,7 @@ class Union:
         return self.replay.union(self.boxes[some]), self.replay.union(self.boxes[~some])
 
     def _boundary(self, line: Line) -> tuple[int, tuple[int, bool]]:
-        """Return the first most even boundary and how many people lie left of it; at each value missing ones go right, then left."""
+        """Return the people left of the first most even boundary, and that; at each value missing ones go right, then left."""
         entry = entries_of(line.start, self.boxes)
         place, people = line.place[entry], line.people[entry]
         low, lost = int(place.min()), int(line.lost[self.boxes].sum())

@@ -434,9 +434,7 @@ def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts:
 
 def _divide_tightly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
     pairs, people = count_by_code(mine, across.codes, across.width, secret), count_codes(mine, across.codes, across.width)
-    boundary, also, left = tight_cut(
-        pairs, people, across.kind, len(mine), least, counts, acceptance.need, acceptance.start
-    )
+    boundary, also, left = tight_cut(pairs, people, across.kind, len(mine), least, counts, acceptance.need, acceptance.start)
     left = split_rows(mine, across.codes, boundary, also) if left > 0 else 0
     return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
 

@@ -37,7 +37,8 @@ class Space:
     """Quasi space as cuts see it: every column as ordered codes, and where on a line from 0 to 1 each code lies.
 
     Numbers and dates lie where they are. Categories have no place of their own: they are put in order by where their people
-    lie in the other columns, so that neighbours in the order are similar people. Only quasi values are looked at.
+    lie in the other columns, so that neighbours in the order are similar people; but one level is cut from all others where that
+    is even enough (`cut_of`). Only quasi values are looked at.
 
     Whoever stands first in the input changes nothing: a position is computed from the values of its own column alone, and the
     order of categories from counts, in integers. So are the widths that cuts compare: floats, but the same for any order of rows.
