@@ -13,18 +13,18 @@ with the secret's are left out, and those of `CODES` are categories. Without it:
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato
-from benchmarks._releases import people_of, released
+from benchmarks._releases import people_of, released, tables
 from benchmarks._show import Cell, Show
 from benchmarks.estimators import asked_of, met, questions
 from sfumato.arrays import Floats
 from sfumato.errors import SfumatoError
-from sfumato.query.count import engine_of
 
 CLASSES = ("one-way", "links", "strongest", "two-way", "sets", "ranges")
 PEOPLE, SEEDS, QUESTIONS = 100_000, 3, 300
@@ -51,11 +51,7 @@ def run(show: Show, quick: bool, table: Path | None = None, sensitive: str | Non
 
 
 def _tables(quick: bool, table: Path | None, sensitive: str | None) -> list[tuple[str, pa.Table, str]]:
-    if table is not None:
-        return [(table.stem, pq.read_table(table), sensitive or "occupation")]
-    from benchmarks._releases import tables
-
-    return list(tables(quick, None))
+    return list(tables(quick, None)) if table is None else [(table.stem, pq.read_table(table), sensitive or "occupation")]
 
 
 def _measured(
@@ -68,10 +64,11 @@ def _measured(
     frame = frame.take(rows).drop_columns(finer)
     own = people_of(frame, secret, codes=CODES)
     try:
-        release = released(own, frame, basis, "8f+0.02", random=seed)
+        release: Any = released(own, frame, basis, "8f+0.02", random=seed)
     except SfumatoError:
         return None
-    classes, worst = {}, 0.0
+    classes: dict[str, tuple[float, ...]] = {}
+    worst = 0.0
     for kind, made in questions(own, secret, 60 if quick else QUESTIONS, below=0.0).items():
         if kind in CLASSES and made:
             asked, truth = met(own, made)
@@ -80,7 +77,11 @@ def _measured(
             if kind == "one-way":
                 worst = float(np.abs(answers[:, 0] - truth).max())
     exposure = sfumato.audit(release, table=own).exposure
-    return classes, (worst, float("nan") if exposure is None else exposure, float(engine_of(release).index.groups))
+    return classes, (
+        worst,
+        float("nan") if exposure is None else exposure,
+        float(len(release.sizes)),
+    )
 
 
 def _judged(answers: Floats, truth: Floats) -> tuple[float, float, float]:

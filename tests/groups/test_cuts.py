@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PolicyError
-from sfumato.groups._cut_kernels import LEVELS, LOSSY, ORDERED, cut_of, smallest_group, split_rows, spread, tight_cut, widest
+from sfumato.groups._cut_kernels import smallest_group, split_rows, spread, widest
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED, cut_of, tight_cut
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.grouping import histograms, need_table, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Even, Safe, TightCut, absent_code, cut_of, implement, least_side, tight_cut, widest
+from sfumato.groups._cut_kernels import Even, Safe, TightCut, implement, least_side, widest
 from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
+from sfumato.groups._rule_kernels import absent_code, cut_of, tight_cut
 from sfumato.groups._soft_kernels import Soft, before_test, passes
 
 

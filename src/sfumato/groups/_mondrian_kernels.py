@@ -8,7 +8,8 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import absent_code, divide, implement, least_side, put, split_rows
+from sfumato.groups._cut_kernels import divide, implement, least_side, put, split_rows
+from sfumato.groups._rule_kernels import absent_code
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
 GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this

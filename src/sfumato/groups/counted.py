@@ -17,8 +17,9 @@ import numpy as np
 
 from sfumato.arrays import Flags, Integers
 from sfumato.groups._counted_kernels import cut_counted
-from sfumato.groups._cut_kernels import ORDERED, Axes, Secret, TightCut, add_sets, cut_of
+from sfumato.groups._cut_kernels import Axes, Secret, TightCut, add_sets
 from sfumato.groups._mondrian_kernels import Classical
+from sfumato.groups._rule_kernels import ORDERED, cut_of
 from sfumato.groups.soft import Accounts
 from sfumato.privacy.bounds import Bounds
 

@@ -19,7 +19,8 @@ from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, take
 from sfumato.basis import BasisName
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cover_kernels import CoverRule
-from sfumato.groups._cut_kernels import LEVELS, LOSSY, ORDERED, Axes, Incidence, Safe, Secret, TightCut, cut_level
+from sfumato.groups._cut_kernels import Axes, Incidence, Safe, Secret, TightCut, cut_level
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.soft import Accounts, SoftTests
@@ -38,7 +39,7 @@ class Space:
 
     Numbers and dates lie where they are. Categories have no place of their own: they are put in order by where their people
     lie in the other columns, so that neighbours in the order are similar people; but one level is cut from all others where that
-    is even enough (`cut_of`). Only quasi values are looked at.
+    is even enough (`_rule_kernels.cut_of`). Only quasi values are looked at.
 
     Whoever stands first in the input changes nothing: a position is computed from the values of its own column alone, and the
     order of categories from counts, in integers. So are the widths that cuts compare: floats, but the same for any order of rows.
@@ -65,7 +66,8 @@ class Space:
     @property
     def missing(self) -> Flags:
         """Of which columns the last code means missing."""
-        return self.kind == LOSSY
+        lossy: Flags = self.kind == LOSSY
+        return lossy
 
     @property
     def lines(self) -> Space:

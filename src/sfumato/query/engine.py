@@ -202,13 +202,13 @@ def one_thread(*, loaded: bool = False) -> Iterator[None]:
 
 
 @functools.cache
-def _libraries(scipy: bool) -> list[Any]:
+def _libraries(learns: bool) -> list[Any]:
     """Return the linear-algebra libraries of this process: looking for them takes milliseconds, so it is done once.
 
     What learns needs scipy, which brings a library of its own; what asks does not.
     """
-    if scipy:
-        import scipy.linalg
+    if learns:
+        import scipy.linalg  # noqa: F401
 
     found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return found
