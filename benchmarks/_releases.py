@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +39,12 @@ def tables(quick: bool, table: Path | None, *, whole: bool = True) -> Iterator[t
         yield table.stem, given, "occupation"
 
 
-def people_of(frame: pa.Table, secret: str) -> sfumato.Table:
-    """Return a frame as a table; columns whose name begins with the secret's are left out."""
+def people_of(frame: pa.Table, secret: str, *, codes: Sequence[str] = ()) -> sfumato.Table:
+    """Return a frame as a table; columns whose name begins with the secret's are left out, and `codes` are categories."""
     quasi = [column for column in frame.column_names if not column.startswith(secret)]
-    schema = sfumato.Schema(quasi=quasi, sensitive=(secret,), types={secret: "categorical"})
+    schema = sfumato.Schema(
+        quasi=quasi, sensitive=(secret,), types={name: "categorical" for name in (secret, *codes) if name in (secret, *quasi)}
+    )
     return sfumato.Table.from_frame(frame.select([*quasi, secret]), schema)
 
 

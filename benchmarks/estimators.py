@@ -60,7 +60,7 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
     queries = 60 if quick else 300
     for name, frame, secret in tables(quick, table):
         own = people_of(frame, secret)
-        asked = {kind: _met(own, made) for kind, made in _questions(own, secret, queries).items()}
+        asked = {kind: met(own, made) for kind, made in questions(own, secret, queries).items()}
         for basis in (*BASES, "matched"):
             for bound in ("8f+0.02", "1/5"):
                 try:
@@ -71,8 +71,8 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
                 _show(show, f"{name}, {basis}, {bound}", release, asked)
 
 
-def _questions(table: sfumato.Table, secret: str, many: int) -> dict[str, list[Query]]:
-    """Return up to `many` questions of each class."""
+def questions(table: sfumato.Table, secret: str, many: int, *, below: float = 0.5) -> dict[str, list[Query]]:
+    """Return up to `many` questions of each class; a link has a lift of 2 or more, or of at most `below`."""
     random = np.random.default_rng(7)
     codes = table.sensitive.codes
     values = table.sensitive.domain.table[secret].to_pylist()
@@ -89,7 +89,7 @@ def _questions(table: sfumato.Table, secret: str, many: int) -> dict[str, list[Q
                 continue
             one.append(query)
             lift = cells[code, value] / alone[code, value]
-            if cells[code, value] >= 10 and (lift >= 2 or lift <= 0.5):
+            if cells[code, value] >= 10 and (lift >= 2 or lift <= below):
                 links.append(query)
             clear = (cells[code, value] - alone[code, value]) / math.sqrt(alone[code, value])
             if clear > strongest.get(int(value), (0.0, query))[0]:
@@ -132,7 +132,7 @@ def _cell(secret: str, value: Any, named: dict[str, Any]) -> Query | None:
     return Query(And((*(In(name, (own,)) for name, own in named.items()), In(secret, (value,)))), terms="published")
 
 
-def _met(table: sfumato.Table, queries: list[Query]) -> tuple[list[Query], Floats]:
+def met(table: sfumato.Table, queries: list[Query]) -> tuple[list[Query], Floats]:
     """Return the questions that somebody meets, and their answers."""
     truth = true_answers(table, queries)
     return [query for query, right in zip(queries, truth, strict=True) if right], truth[truth > 0].astype(np.float64)
@@ -153,7 +153,7 @@ def _show(show: Show, title: str, release: sfumato.Release, asked: dict[str, tup
         queries, truth = asked[kind]
         if not queries:
             continue
-        found = Found(truth, _asked(release, queries, "paper"), _adding(engine, queries), _asked(release, queries, None))
+        found = Found(truth, asked_of(release, queries, "paper"), _adding(engine, queries), asked_of(release, queries, None))
         told = float((~np.isnan(found.default[:, 1])).mean())
         errors = [found.error(one) for one in (found.paper, found.today, found.default)]
         rows.append([kind, len(queries), *errors, found.coverage(found.today), found.coverage(found.default), 1 - told])
@@ -173,7 +173,7 @@ def _show(show: Show, title: str, release: sfumato.Release, asked: dict[str, tup
     )
 
 
-def _asked(release: sfumato.Release, queries: list[Query], estimator: Any) -> Floats:
+def asked_of(release: sfumato.Release, queries: list[Query], estimator: Any) -> Floats:
     rows = []
     for answer in count_many(release, queries, estimator=estimator):
         assert isinstance(answer, Estimate)

@@ -17,7 +17,7 @@ from benchmarks._census import OFFSET, SEED
 from benchmarks._releases import people_of, released
 from benchmarks._show import Cell, Show
 from benchmarks.query_error import ESTIMATORS, _table, _workloads
-from sfumato.query import count_many, true_answers
+from sfumato.query import And, In, Query, count_many, true_answers
 
 OWN = ((100_000, 1_000, 2.0), (300_000, 5_000, 20.0))
 """People, questions and most seconds, for a table of one's own."""
@@ -40,8 +40,26 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
         count_many(release, asked, workers=1)
         seconds = time.process_time() - start
         show.note(f"- {table.stem}, {own.rows:,} people: {1000 * seconds / len(asked):.2f} ms of processor time a question")
+        _alone(show, release, own)
         if not quick:
             show.target(f"{queries:,} counts at {people:,} people, seconds of processor time", seconds, most)
+
+
+def _alone(show: Show, release: sfumato.Release, own: sfumato.Table) -> None:
+    """Show what single cells and a GROUP BY cost, asked one after the other."""
+    secret, column = own.sensitive.domain.names[0], max(own.quasi, key=lambda one: min(one.size, 50))
+    values = own.sensitive.domain.table[secret].to_pylist()[:10]
+    named = [name for name in column.dictionary().to_pylist() if name is not None][:50]
+    cells = [
+        Query(And((In(column.name, (name,)), In(secret, (value,)))), terms="published") for name in named for value in values
+    ]
+    grouped = Query(And((In(column.name, tuple(named)), In(secret, values[:1]))), group_by=(column.name,), terms="published")
+    for what, asked, most in ((f"a cell, of {len(cells)}", cells, 2.0), (f"GROUP BY of {len(named)} cells", [grouped] * 5, 60.0)):
+        release.count(asked[0])
+        start = time.process_time()
+        for query in asked:
+            release.count(query)
+        show.target(f"{what}, ms of processor time", 1000 * (time.process_time() - start) / len(asked), most)
 
 
 def _of_census(show: Show, quick: bool) -> None:

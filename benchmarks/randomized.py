@@ -20,7 +20,7 @@ import numpy as np
 import sfumato
 from benchmarks._releases import people_of, tables
 from benchmarks._show import Cell, Show
-from benchmarks.estimators import CLASSES, LIKELY, _met, _questions
+from benchmarks.estimators import CLASSES, LIKELY, met, questions
 from sfumato.arrays import Floats
 from sfumato.query import Query, count_many
 from sfumato.query.count import engine_of
@@ -33,7 +33,7 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
     """Show every class for every release."""
     for name, frame, secret in tables(quick, table, whole=False):
         own = people_of(frame, secret)
-        asked = {kind: _met(own, made) for kind, made in _questions(own, secret, 60 if quick else 150).items()}
+        asked = {kind: met(own, made) for kind, made in questions(own, secret, 60 if quick else 150).items()}
         first = Fraction(1, own.rows // int(own.sensitive.counts.max()))  # every value is protected
         requirement = sfumato.RhoPrivacy(str(first), str(min(3 * first, Fraction(1, 2))))
         for method in (sfumato.SmallDomain(), sfumato.UniformPerturbation()):

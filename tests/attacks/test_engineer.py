@@ -55,7 +55,7 @@ def test_walks_find_what_enumeration_finds():
     total = np.array([2, 5])
     caps = np.array([[1, 9]]), np.array([[2, 9]])  # at most half of 2, and of 5, have the first value
     word = np.array([7], np.uint64)
-    cuts = kernels.Boundaries(np.array([0]), np.array([0]), *caps)
+    cuts = kernels.Boundaries(np.array([0]), np.array([0]), np.array([-1]), *caps)
     assert kernels.walk_refused(codes, cuts, value, total, kernels.BoundaryWalk(20, 50, word), tally)
     assert tally[:, 0].tolist() == [50, 50, 0, 0, 0, 0, 0]
 
@@ -68,7 +68,7 @@ def test_walks_through_tests_weigh_placements_by_their_refusals():
     codes, value, tally = np.array([[0], [1], [1]]), np.array([1, 0, 1]), np.zeros((3, 2))
     caps = np.array([[0, 9]]), np.array([[1, 9]])
     word = np.array([3], np.uint64)
-    cuts, walk = kernels.Boundaries(np.array([0]), np.array([0]), *caps), kernels.BoundaryWalk(50, 10_000, word)
+    cuts, walk = kernels.Boundaries(np.array([0]), np.array([0]), np.array([-1]), *caps), kernels.BoundaryWalk(50, 10_000, word)
     kernels.walk_tested(codes, cuts, 0.7, value, np.array([1, 2]), walk, tally)
     assert tally[0, 0] / 10_000 == pytest.approx(1 / 2.4, abs=0.03)
 

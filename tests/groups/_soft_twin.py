@@ -27,6 +27,14 @@ class Case:
     patience: int
     mistake: str = ""
     sets: tuple[frozenset[int], ...] = ()
+    levels: bool = False
+    """Whether codes are levels of categories, whose line is that of the codes: one column, or two levels each."""
+
+    @property
+    def columns(self):
+        """The quasi columns by name; levels are text, in the order of their codes."""
+        columns = enumerate(zip(*self.quasi, strict=True))
+        return {f"q{j}": [f"c{code}" for code in column] if self.levels else list(column) for j, column in columns}
 
     @property
     def looked_at(self):
@@ -53,7 +61,7 @@ class Case:
         return all(self.limits[v] == 1 or counts[v] <= self.cap(v, size, told) for v in self.looked_at)
 
     def candidates(self, box):
-        """The most even boundary of every column, columns by falling width: quasi values only. No column has missing values."""
+        """The cut of every column, columns by falling width: quasi values only. No column has missing values."""
         columns = range(len(self.quasi[0]))
 
         def place(j, code):
@@ -67,14 +75,22 @@ class Case:
         for j in sorted(columns, key=lambda j: (-width(j), j)):
             if width(j) <= 0:
                 return
-            best = None
-            for code in sorted({self.quasi[person][j] for person in box}):
-                left = tuple(person for person in box if self.quasi[person][j] <= code)
-                right = tuple(person for person in box if self.quasi[person][j] > code)
-                if min(len(left), len(right)) > (0 if best is None else min(map(len, best))):
-                    best = left, right
-            if best is not None and min(map(len, best)) >= self.floor:
+            codes = sorted({self.quasi[person][j] for person in box})
+            best = self._most_even(box, j, [codes[: k + 1] for k in range(len(codes) - 1)])
+            level = self._most_even(box, j, [[code] for code in codes])
+            even, alone = (min(map(len, sides)) for sides in (best, level))
+            if self.levels and alone >= self.floor and even <= 2 * alone:
+                yield level
+            elif even >= self.floor:
                 yield best
+
+    def _most_even(self, box, j, lefts):
+        """Return the two sides of the first most even of these cuts, by the codes on the left."""
+        sides = [
+            tuple(tuple(person for person in box if (self.quasi[person][j] in left) is here) for here in (True, False))
+            for left in lefts
+        ]
+        return max(sides, key=lambda both: min(map(len, both)))
 
     def histogram(self, box, world):
         return [sum(self.has(event, world[person]) for person in box) for event in range(len(self.limits))]

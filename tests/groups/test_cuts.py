@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PolicyError
-from sfumato.groups._cut_kernels import even_cut, smallest_group, split_rows, spread, tight_cut, widest
+from sfumato.groups._cut_kernels import smallest_group, split_rows, spread, widest
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED, cut_of, tight_cut
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.grouping import histograms, need_table, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
@@ -244,32 +245,54 @@ def test_boxes_around_an_open_value_keep_the_bounds_of_the_others(seed, floor):
         assert found.sizes.sum() == table.rows
 
 
-def even_twin(histogram, missing, size):
-    values = len(histogram) - missing
-    best = (0, -1, False)
-    for code in range(values):
-        left = sum(histogram[: code + 1])
-        for joins in (False, True) if missing else (False,):
-            here = left + (histogram[values] if joins else 0)
-            if min(here, size - here) > best[0]:
-                best = (min(here, size - here), code, joins)
-    return best[1], best[2], best[0]
+def twin_cut(histogram, kind, least, keeps=lambda codes: True):
+    """The rule of a column's cut in words: whoever is on the left, by codes, among sides that are large enough and kept."""
+    values = range(len(histogram) - (kind == LOSSY))
+    lost = len(histogram) - 1
+
+    def first_best(sides):
+        best, found = 0, None
+        for codes in sides:
+            people = sum(histogram[code] for code in codes)
+            smaller = min(people, sum(histogram) - people)
+            if smaller >= max(least, 1) and smaller > best and keeps(codes):
+                best, found = smaller, codes
+        return best, found
+
+    ends = [list(range(code + 1)) for code in values]
+    boundary = first_best([side for end in ends for side in ([end, [*end, lost]] if kind == LOSSY else [end])])
+    level = first_best([[code] for code in values]) if kind == LEVELS else (0, None)
+    return level[1] if level[0] and boundary[0] <= 2 * level[0] else boundary[1]
+
+
+def left_codes(cut, histogram):
+    last, also, people = cut
+    codes = [code for code in range(len(histogram)) if code <= last or code == also]
+    assert people in (0, sum(histogram[code] for code in codes))
+    return codes if people else None
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=7), st.sampled_from([ORDERED, LOSSY, LEVELS]), st.integers(1, 4))
+def test_a_column_is_cut_at_a_level_or_at_the_most_even_boundary(histogram, kind, least):
+    found = cut_of(np.array(histogram), kind, sum(histogram), least)
+    assert left_codes(found, histogram) == twin_cut(histogram, kind, least)
+
+
+def test_one_level_is_cut_from_all_others_unless_the_line_is_more_than_twice_as_even():
+    # 30 of 100 lie in the middle of the line; its most even boundary leaves 50.
+    assert cut_of(np.array([20, 30, 30, 20]), LEVELS, 100, 10) == (-1, 1, 30)
+    assert cut_of(np.array([20, 30, 30, 20]), ORDERED, 100, 10) == (1, -1, 50)
+    assert cut_of(np.array([25, 25, 25, 25]), LEVELS, 100, 10) == (-1, 0, 25)
+    assert cut_of(np.array([24, 24, 24, 24, 4]), LEVELS, 100, 10) == (-1, 0, 24)
+    assert cut_of(np.array([20, 20, 20, 20, 20]), LEVELS, 100, 10) == (-1, 0, 20)
+    assert cut_of(np.array([19, 19, 12, 19, 19, 12]), LEVELS, 100, 10) == (2, -1, 50)
+    assert cut_of(np.array([25, 25, 25, 25]), LEVELS, 100, 26) == (1, -1, 50)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 9), min_size=2, max_size=7), st.integers(0, 1))
-def test_the_even_cut_is_the_most_even_of_all(histogram, missing):
-    size = sum(histogram)
-    found = even_cut(np.array(histogram), missing, size)
-    twin = even_twin(histogram, missing, size)
-    assert found[2] == twin[2]
-    if twin[2]:
-        assert found == twin
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.integers(0, 1))
-def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
+@given(st.integers(0, 10_000), st.sampled_from([ORDERED, LOSSY, LEVELS]))
+def test_the_tight_cut_is_that_of_all_whose_sides_keep_the_bounds(seed, kind):
     coins = np.random.default_rng(seed)
     pairs = coins.integers(0, 4, (5, 3))
     whole = pairs.sum(axis=0)
@@ -278,15 +301,15 @@ def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
     from sfumato.privacy.bounds import Bounds
 
     need, start = need_table(Bounds.of(("a", "b", "c"), tuple(map(int, whole)), (limit,) * 3))
-    best = 0
-    for code in range(5 - missing):
-        for joins in range(1 + missing):
-            left = pairs[: code + 1].sum(axis=0) + (pairs[4] if joins else 0)
-            here = int(left.sum())
-            fits = all(l <= limit * here and w - l <= limit * (size - here) for l, w in zip(left, whole, strict=True))
-            if fits and min(here, size - here) >= 2:
-                best = max(best, min(here, size - here))
-    assert tight_cut(pairs, pairs.sum(axis=1), missing, size, 2, whole, need, start)[2] == best
+
+    def keeps(codes):
+        left = pairs[codes].sum(axis=0)
+        here = int(left.sum())
+        return all(l <= limit * here and w - l <= limit * (size - here) for l, w in zip(left, whole, strict=True))
+
+    people = pairs.sum(axis=1)
+    found = tight_cut(pairs, people, kind, size, 2, whole, need, start)
+    assert left_codes(found, people.tolist()) == twin_cut(people.tolist(), kind, 2, keeps)
 
 
 def test_small_kernels_do_what_they_say():
@@ -299,7 +322,7 @@ def test_small_kernels_do_what_they_say():
     need, start = np.array([0, 2, 4, 0, 3]), np.array([0, 3, 5])
     assert smallest_group(np.array([2, 1]), need, start) == 4
     rows = np.array([4, 0, 3, 1, 2], dtype=np.int32)
-    assert split_rows(rows, np.array([0, 1, 2, 0, 9]), 0, True, 9) == 3
+    assert split_rows(rows, np.array([0, 1, 2, 0, 9]), 0, 9) == 3
     assert rows.tolist() == [4, 0, 3, 1, 2]
 
 

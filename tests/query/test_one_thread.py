@@ -71,4 +71,16 @@ def test_every_model_is_fitted_so():
 
 
 def test_the_libraries_are_looked_for_once():
-    assert engine._libraries() is engine._libraries()
+    assert engine._libraries(True) is engine._libraries(True)
+
+
+def test_a_library_that_comes_while_a_block_runs_is_limited_by_the_next_one_inside(monkeypatch):
+    every = engine._libraries(True)
+    known = iter([every[:1], every])
+    monkeypatch.setattr(engine, "_libraries", lambda learns: next(known))
+    with one_thread(loaded=True):  # as a question that has to learn first
+        assert [library.get_num_threads() for library in every] == [1] + [2] * (len(every) - 1)
+        with one_thread():
+            assert threads() == {1}
+        assert [library.get_num_threads() for library in every] == [1] + [2] * (len(every) - 1)
+    assert threads() == {2}

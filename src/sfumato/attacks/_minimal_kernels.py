@@ -11,13 +11,14 @@ from sfumato.groups._random_kernels import random_below, random_fraction
 
 
 class Boundaries(NamedTuple):
-    """Where a box could be cut: left are codes of `column` up to `last`.
+    """Where a box could be cut: left are codes of `column` up to `last`, and the code `also`, −1 for none.
 
     `low` and `high` are [boundaries × values] what the left and right side may hold.
     """
 
     column: Any
     last: Any
+    also: Any
     low: Any
     high: Any
 
@@ -31,12 +32,19 @@ class BoundaryWalk(NamedTuple):
 
 
 @njit(cache=True)
-def _count(codes: Any, column: Any, last: Any, value: Any, left: Any) -> None:
+def _is_left(codes: Any, cuts: Any, b: int, i: int) -> bool:
+    """Return whether a person is on the left of a boundary."""
+    code = codes[i, cuts.column[b]]
+    return bool(code <= cuts.last[b] or code == cuts.also[b])
+
+
+@njit(cache=True)
+def _count(codes: Any, cuts: Any, value: Any, left: Any) -> None:
     """Count the values on the left of every boundary."""
     left[:] = 0
-    for b in range(len(column)):
+    for b in range(len(cuts.column)):
         for i in range(len(value)):
-            if codes[i, column[b]] <= last[b]:
+            if _is_left(codes, cuts, b, i):
                 left[b, value[i]] += 1
 
 
@@ -61,11 +69,11 @@ def walk_refused(codes: Any, cuts: Boundaries, value: Any, total: Any, walk: Bou
     The walk begins anywhere: until every boundary is refused an exchange is taken if no more of them are open than before. Then
     none that opens one is taken.
     """
-    column, last, low, high = cuts
+    low, high = cuts.low, cuts.high
     burn, sweeps, word = walk
-    people, boundaries = len(value), len(column)
+    people, boundaries = len(value), len(cuts.column)
     left = np.zeros((boundaries, len(total)), np.int64)
-    _count(codes, column, last, value, left)
+    _count(codes, cuts, value, left)
     faults = np.empty(boundaries, np.int64)
     opened = 0
     for b in range(boundaries):
@@ -81,7 +89,7 @@ def walk_refused(codes: Any, cuts: Boundaries, value: Any, total: Any, walk: Bou
             before = opened
             for turn in range(2):
                 for b in range(boundaries):
-                    here, there = codes[i, column[b]] <= last[b], codes[k, column[b]] <= last[b]
+                    here, there = _is_left(codes, cuts, b, i), _is_left(codes, cuts, b, k)
                     if here == there:
                         continue
                     mine, other = (v, u) if here == (turn == 0) else (u, v)  # `mine` leaves the left side
@@ -125,11 +133,11 @@ def _slack(left: Any, total: Any, low: Any, high: Any, b: int) -> int:
 @njit(cache=True)
 def walk_tested(codes: Any, cuts: Boundaries, chance: float, value: Any, total: Any, walk: BoundaryWalk, tally: Any) -> None:
     """Walk through placements, each as likely as its tests refuse: with q^(slack + 1), surely where slack is negative."""
-    column, last, low, high = cuts
+    low, high = cuts.low, cuts.high
     burn, sweeps, word = walk
-    people, boundaries = len(value), len(column)
+    people, boundaries = len(value), len(cuts.column)
     left = np.zeros((boundaries, len(total)), np.int64)
-    _count(codes, column, last, value, left)
+    _count(codes, cuts, value, left)
     slack, fresh = np.empty(boundaries, np.int64), np.empty(boundaries, np.int64)
     for b in range(boundaries):
         slack[b] = _slack(left, total, low, high, b)
@@ -142,7 +150,7 @@ def walk_tested(codes: Any, cuts: Boundaries, chance: float, value: Any, total: 
             power = 0
             for b in range(boundaries):
                 fresh[b] = slack[b]
-                here, there = codes[i, column[b]] <= last[b], codes[k, column[b]] <= last[b]
+                here, there = _is_left(codes, cuts, b, i), _is_left(codes, cuts, b, k)
                 if here == there:
                     continue
                 mine, other = (v, u) if here else (u, v)
@@ -155,7 +163,7 @@ def walk_tested(codes: Any, cuts: Boundaries, chance: float, value: Any, total: 
                 slack[:] = fresh
                 continue
             for b in range(boundaries):
-                here, there = codes[i, column[b]] <= last[b], codes[k, column[b]] <= last[b]
+                here, there = _is_left(codes, cuts, b, i), _is_left(codes, cuts, b, k)
                 if here != there:
                     mine, other = (v, u) if here else (u, v)
                     left[b, mine] += 1

@@ -22,6 +22,7 @@ from sfumato.attacks.rerun import TINY, rerun
 from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
 from sfumato.groups._cut_kernels import LEAST_SHARE
+from sfumato.groups._rule_kernels import LEVELS, cut_of
 from sfumato.groups.cuts import Space
 from sfumato.groups.soft import SoftTests, refusing, usual_patience
 from sfumato.release.programs import program_of, refuses_by_bounds
@@ -56,6 +57,8 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
     release: Any = sight.release
     limits = public_limits(release)
     space = Space.of(people.columns)
+    if not program_of(release.manifest.method).one_level:  # type: ignore[union-attr]
+        space = space.lines
     if space.missing.any():
         raise NotApplicable("missing numbers may go to either side of a cut, which the sampler does not know")
     held = np.zeros(len(people.codes), np.int64)
@@ -131,17 +134,18 @@ class _FinalBox:
         program = program_of(method)
         share = -(-self._size // LEAST_SHARE) if program is not None and program.least_share else 0
         least = max(self._floor, share)
-        column, last, left = [], [], []
+        cuts = []
         for j in range(self._codes.shape[1]):
-            below = np.cumsum(np.bincount(self._codes[:, j]))
-            steps = np.flatnonzero((below >= least) & (self._size - below >= least) & (np.diff(below, prepend=0) > 0))
-            column += [j] * len(steps)
-            last += steps.tolist()
-            left += below[steps].tolist()
-        if not column:
+            people = np.bincount(self._codes[:, j])
+            below = np.cumsum(people)
+            cuts += [(j, step, -1, left) for step, left in enumerate(below.tolist()) if people[step] > 0]
+            if self._space.kind[j] == LEVELS:
+                cuts += [(j, -1, level, many) for level, many in enumerate(people.tolist())]
+        cuts = [cut for cut in cuts if least <= cut[3] <= self._size - least]
+        if not cuts:
             return None
-        size = np.array(left)
-        return np.array(column), np.array(last), self._caps(size), self._caps(self._size - size), 0.0
+        column, last, also, left = np.array(cuts).T
+        return column, last, also, self._caps(left), self._caps(self._size - left), 0.0
 
     def tests(self) -> Any:
         """Return the boundaries that soft cuts tested, with the caps they were tested by; None where there was no test.
@@ -153,8 +157,7 @@ class _FinalBox:
         for many in range(SoftTests.tests, 0, -1):
             found = self._tried(min(1.0, account / chance**many), chance)
             if len(found) == many:
-                column, last, low, high = (np.array(part) for part in zip(*found, strict=True))
-                return column, last, low, high, chance
+                return *(np.array(part) for part in zip(*found, strict=True)), chance
         return None
 
     def _patience(self) -> int:
@@ -164,9 +167,9 @@ class _FinalBox:
         listed = [(int(entry["count"]), Fraction(str(entry["bound"]))) for entry in self._release.manifest.values]
         return usual_patience([(count, bound) for count, bound in listed if bound < 1])
 
-    def _tried(self, account: float, chance: float) -> list[tuple[int, int, Integers, Integers]]:
+    def _tried(self, account: float, chance: float) -> list[tuple[int, int, int, Integers, Integers]]:
         """Return the tests that a box makes that begins with this account, if all of them are refused."""
-        found: list[tuple[int, int, Integers, Integers]] = []
+        found: list[tuple[int, int, int, Integers, Integers]] = []
         codes, space, total = self._codes, self._space, self._total
         width = [
             space.position[space.first[j] + codes[:, j].max()] - space.position[space.first[j] + codes[:, j].min()]
@@ -175,14 +178,14 @@ class _FinalBox:
         for j in np.argsort(-np.array(width), kind="stable"):
             if width[j] <= 0 or len(found) == SoftTests.tests:
                 break
-            below = np.cumsum(np.bincount(codes[:, j]))
-            at = int(np.argmax(np.minimum(below, self._size - below)))
-            left, right = int(below[at]), self._size - int(below[at])
-            if min(left, right) < self._floor:
+            people = np.bincount(codes[:, j], minlength=int(space.first[j + 1] - space.first[j]))
+            last, also, left = cut_of(people, int(space.kind[j]), self._size, self._floor)
+            right = self._size - left
+            if left == 0:
                 continue
             low, high = (self._caps(1 + (side - 1) * account)[0] for side in (left, right))
             if (total > self._caps(1 + (self._size - 1) * account * chance)[0]).any() or (total > low + high).any():
                 continue
-            found.append((int(j), at, low, high))
+            found.append((int(j), last, also, low, high))
             account *= chance
         return found

@@ -32,7 +32,7 @@ class Line:
     """A column: `place` and `people` say who of a group lies where, entries of group b from start[b] on.
 
     Missing numbers and dates lie nowhere; `lost` counts them by group. `low` and `high` are the first and last place of each
-    group, high −1 where all its people are lost.
+    group, high −1 where all its people are lost. Places of a category are `levels`, which may be cut one from all others.
     """
 
     position: Floats
@@ -42,6 +42,7 @@ class Line:
     lost: Integers
     low: Integers
     high: Integers
+    levels: bool
 
 
 def lines_of(quasi: Sequence[Column], rows: LineBlocks, groups: int) -> list[Line]:
@@ -105,7 +106,7 @@ def _line(column: Column, group: Integers, code: Integers, people: Integers, ord
     np.minimum.at(low, group, place)
     np.maximum.at(high, group, place)
     start = np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
-    return Line(position, start, place, people, lost, low, high)
+    return Line(position, start, place, people, lost, low, high, column.kind == "categorical")
 
 
 def _between_0_and_1(column: Column) -> Floats:

@@ -145,7 +145,7 @@ def entries_of(start: Integers, boxes: Integers) -> Integers:
 
 
 class CandidateCut(NamedTuple):
-    """The most even cut of a column, with so many people on the left; its two sides where no published box is divided."""
+    """The cut of a column, with so many people on one side; both sides where no published box is divided."""
 
     people: int
     sides: tuple[Union, ...]
@@ -180,7 +180,7 @@ class Union:
         for j in sorted(range(len(lines)), key=lambda j: -score[j]):  # equal ones in their own order
             if score[j] <= 0:
                 return
-            cut = self._most_even(lines[j])
+            cut = self._candidate(lines[j])
             if cut is not None:
                 yield cut
 
@@ -192,8 +192,43 @@ class Union:
         wide = float(line.position[high] - line.position[int(line.low[self.boxes].min())])
         return 1e-9 if wide < 1e-9 and line.lost[self.boxes].any() else wide
 
-    def _most_even(self, line: Line) -> CandidateCut | None:
-        """Return the first of the most even cuts; at each value missing ones go right, then left."""
+    def _candidate(self, line: Line) -> CandidateCut | None:
+        """Return the cut of a column: a level of a category from all others where that is even enough, else the boundary."""
+        people, cut = self._boundary(line)
+        few = min(people, self.size - people)
+        if line.levels:
+            level, mine = self._level(line)
+            alone = min(mine, self.size - mine)
+            if few <= 2 * alone and self._suffices(alone):
+                return CandidateCut(mine, self._level_sides(line, level))
+        return CandidateCut(people, self._sides(line, *cut)) if few >= self.replay.rule.floor else None
+
+    def _suffices(self, people: int) -> bool:
+        """Return whether so many people may be the smaller side of a level's cut: of safe cuts, whatever values they have."""
+        replay = self.replay
+        enough = bool(replay.rule.patience) or bool((self.counts <= replay.events.caps(people, WHOLE * FINE)).all())
+        return people >= replay.rule.floor and enough
+
+    def _level(self, line: Line) -> tuple[int, int]:
+        """Return the first level that is nearest to half of the people, and how many have it."""
+        entry = entries_of(line.start, self.boxes)
+        place, which = np.unique(line.place[entry], return_inverse=True)
+        mine = np.bincount(which, weights=line.people[entry]).astype(np.int64)
+        best = int(np.minimum(mine, self.size - mine).argmax())
+        return int(place[best]), int(mine[best])
+
+    def _level_sides(self, line: Line, level: int) -> tuple[Union, ...]:
+        """Return the boxes whose people all have a level, and those in which nobody has it."""
+        length = line.start[self.boxes + 1] - line.start[self.boxes]
+        found = np.repeat(np.arange(len(self.boxes)), length)[line.place[entries_of(line.start, self.boxes)] == level]
+        some = np.zeros(len(self.boxes), bool)
+        some[found] = True
+        if (length[some] > 1).any():
+            return ()
+        return self.replay.union(self.boxes[some]), self.replay.union(self.boxes[~some])
+
+    def _boundary(self, line: Line) -> tuple[int, tuple[int, bool]]:
+        """Return the people left of the first most even boundary, and that; at each value missing ones go right, then left."""
         entry = entries_of(line.start, self.boxes)
         place, people = line.place[entry], line.people[entry]
         low, lost = int(place.min()), int(line.lost[self.boxes].sum())
@@ -202,16 +237,13 @@ class Union:
         if low > 0:  # a boundary below all of them has the missing ones on one side
             left = np.concatenate(([0], left))
         both = np.stack([left, left + lost], axis=1) if lost else left[:, None]
-        smaller = np.minimum(both, self.size - both).ravel()
-        best = int(smaller.argmax())
-        if smaller[best] < self.replay.rule.floor:
-            return None
+        best = int(np.minimum(both, self.size - both).ravel().argmax())
         step, joins = divmod(best, both.shape[1])
         step -= int(low > 0)
         boundary = low - 1 if step < 0 else low + step if at is None else int(at[step])
-        return CandidateCut(int(both.ravel()[best]), self._sides(line, boundary, joins=bool(joins)))
+        return int(both.ravel()[best]), (boundary, bool(joins))
 
-    def _sides(self, line: Line, boundary: int, *, joins: bool) -> tuple[Union, ...]:
+    def _sides(self, line: Line, boundary: int, joins: bool) -> tuple[Union, ...]:
         if len(self.boxes) == 1:
             return ()
         lost = line.lost[self.boxes] > 0

@@ -7,59 +7,43 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Even, Safe, TightCut, even_cut, implement, least_side, tight_cut, widest
+from sfumato.groups._cut_kernels import Even, Safe, TightCut, implement, least_side, widest
 from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
+from sfumato.groups._rule_kernels import absent_code, cut_of, tight_cut
 from sfumato.groups._soft_kernels import Soft, before_test, passes
 
 
-def choose(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    """Return (last code on the left, whether missing goes left, size of the left side) of a column's cut; size 0: none.
+def choose(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
+    """Return a column's cut as `cut_of` does: last code on the left, code that goes left too, size of the left side.
 
-    `histogram` counts the codes of the column in the box, the last one those that are missing where `missing`. `known` has the
-    counts of events that this acceptance looks at beside those of the box: of every code, of the left side, or none.
+    `histogram` counts the codes of the column in the box. `known` has the counts of events that this acceptance looks at beside
+    those of the box: of every code, of the left side, or none.
     """
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
 
-@njit(cache=True)
-def side(histogram: Any, boundary: int, joins: bool) -> int:
-    """Return how many people lie on the left of a cut."""
-    left = 0
-    for code in range(boundary + 1):
-        left += histogram[code]
-    return int(left + (histogram[len(histogram) - 1] if joins else 0))
+def _safely(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
+    return cut_of(histogram, kind, size, least)
 
 
-@njit(cache=True)
-def by_sizes(histogram: Any, missing: int, size: int, least: int) -> tuple[int, bool, int]:
-    """Return the most even cut, if both sides hold at least so many people."""
-    boundary, joins, smaller = even_cut(histogram, missing, size)
-    return boundary, joins, side(histogram, boundary, joins) if smaller >= least and smaller > 0 else 0
+def _tightly(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
+    return tight_cut(known, histogram, kind, size, least, counts, acceptance.need, acceptance.start)
 
 
-def _safely(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    return by_sizes(histogram, missing, size, least)
-
-
-def _tightly(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    need, start = acceptance.need, acceptance.start
-    boundary, joins, smaller = tight_cut(known, histogram, missing, size, least, counts, need, start)
-    return boundary, joins, side(histogram, boundary, joins) if smaller >= least and smaller > 0 else 0
-
-
-def _softly(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
+def _softly(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
     account, need, start = acceptance.ledger[0], acceptance.need, acceptance.start
-    boundary, joins, left = by_sizes(histogram, missing, size, least)
+    boundary, also, left = cut_of(histogram, kind, size, least)
     if left > 0:
         verdict = before_test(left, size, counts, account, need, start)
         if verdict == 0 or (verdict < 0 and not passes(known[0], left, size, counts, account, need, start)):
             left = 0
-    return boundary, joins, left
+    return boundary, also, left
 
 
-def _classically(acceptance: Any, histogram: Any, missing: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    codes = len(histogram) - missing
-    lost = histogram[codes] if missing else 0
+def _classically(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
+    absent = absent_code(len(histogram), kind)
+    codes = absent if absent >= 0 else len(histogram)
+    lost = histogram[absent] if absent >= 0 else 0
     at, code, distinct, total = np.empty(codes, np.int64), np.empty(codes, np.int64), 0, 0
     for c in range(codes):
         if histogram[c] > 0:
@@ -74,11 +58,11 @@ def _classically(acceptance: Any, histogram: Any, missing: int, size: int, count
             for c in range(code[b] + 1):
                 mine += known[c]
             if joins == 1:
-                mine += known[codes]
+                mine += known[absent]
             if not satisfies(mine, left, acceptance) or not satisfies(counts - mine, size - left, acceptance):
                 continue
-        return code[b], joins == 1, left
-    return -1, False, 0
+        return code[b], absent if joins == 1 else -1, left
+    return -1, -1, 0
 
 
 implement(choose, Safe, _safely)
@@ -89,43 +73,43 @@ implement(choose, Soft, _softly)
 
 
 @njit(cache=True)
-def spread(histogram: Any, missing: int, position: Any) -> float:
+def spread(histogram: Any, kind: int, position: Any) -> float:
     """Return how far apart the values of a column lie in a box, as the engine over people does."""
-    values = len(histogram) - missing
-    low, high = values, -1
-    for code in range(values):
+    absent = absent_code(len(histogram), kind)
+    low, high = len(histogram), -1
+    for code in range(len(histogram) if absent < 0 else absent):
         if histogram[code] > 0:
             low, high = min(low, code), code
     if high < 0:
         return 0.0
     wide = float(position[high] - position[low])
-    return max(wide, 1e-9) if missing and histogram[values] > 0 else wide
+    return max(wide, 1e-9) if absent >= 0 and histogram[absent] > 0 else wide
 
 
 @njit(cache=True)
 def cut_counted(histogram: Any, counts: Any, size: int, known: Any, at: Any, axes: Any, acceptance: Any) -> Any:
-    """Cut one box across the first column that can be cut: column, boundary, whether missing goes left, left size; size 0: none.
+    """Cut one box across the first column that can be cut: column, boundary, code that goes left too, left size; size 0: none.
 
     `histogram` has the codes of all columns one after another, as `axes.position` has; rows at[j] … at[j + 1] of `known` are for
     column j.
     """
-    first, missing = axes.first, axes.missing
+    first, kind = axes.first, axes.kind
     least = least_side(acceptance, counts, size)
     if size >= 2 * least:
-        score = np.zeros(len(missing))
-        for j in range(len(missing)):
+        score = np.zeros(len(kind))
+        for j in range(len(kind)):
             here = slice(first[j], first[j + 1])
-            score[j] = axes.weights[j] * spread(histogram[here], missing[j], axes.position[here])
-        for _ in range(len(missing)):
+            score[j] = axes.weights[j] * spread(histogram[here], kind[j], axes.position[here])
+        for _ in range(len(kind)):
             j = widest(score)
             if score[j] <= 0:
                 break
             score[j] = 0
             mine = histogram[first[j] : first[j + 1]]
-            boundary, joins, left = choose(acceptance, mine, missing[j], size, counts, least, known[at[j] : at[j + 1]])
+            boundary, also, left = choose(acceptance, mine, kind[j], size, counts, least, known[at[j] : at[j + 1]])
             if left > 0:
-                return int(j), int(boundary), bool(joins), int(left)
-    return -1, -1, False, 0
+                return int(j), int(boundary), int(also), int(left)
+    return -1, -1, -1, 0
 
 
 @njit(cache=True, nogil=True)
@@ -164,13 +148,13 @@ def add_values(secret: Any, box: Any, counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_lefts(codes: Any, secret: Any, box: Any, boundary: Any, joins: Any, lefts: Any) -> None:
+def add_lefts(codes: Any, secret: Any, box: Any, boundary: Any, also: Any, lefts: Any) -> None:
     """Count the values on the left of a cut in every column: boundary and code that goes left too, [boxes × columns]."""
     for row in range(codes.shape[1]):
         mine = box[row]
         if mine >= 0:
             for j in range(codes.shape[0]):
-                if codes[j, row] <= boundary[mine, j] or codes[j, row] == joins[mine, j]:
+                if codes[j, row] <= boundary[mine, j] or codes[j, row] == also[mine, j]:
                     lefts[mine, j, secret[row]] += 1
 
 

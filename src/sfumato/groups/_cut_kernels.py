@@ -19,6 +19,7 @@ from numba.extending import overload
 from sfumato._jit import njit
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups._cover_kernels import CoverRule, both_cover
+from sfumato.groups._rule_kernels import absent_code, cut_of, tight_cut
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
@@ -55,22 +56,22 @@ class Axes(NamedTuple):
     """
 
     first: Integers
-    missing: Integers
+    kind: Integers
     position: Floats
     weights: Floats
     published: Integers = np.zeros(0, np.int64)
 
 
 class Across(NamedTuple):
-    """A column that a box may be cut across, of `width` codes; `absent` is the one that means missing, −1 where none does."""
+    """A column that a box may be cut across: everybody's codes, how many codes there are, and of which kind."""
 
     codes: Array
     width: int
-    absent: int
+    kind: int
 
 
 class Safe(NamedTuple):
-    """The most even cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
+    """A column's cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
 
     need: Integers
     start: Integers
@@ -88,7 +89,7 @@ class TightCut(NamedTuple):
 
 
 class Even(NamedTuple):
-    """The most even cut, if both sides hold at least `floor` people: no sensitive value decides anything."""
+    """A column's cut, if both sides hold at least `floor` people: no sensitive value decides anything."""
 
     floor: int
 
@@ -251,67 +252,6 @@ def widest(score: Any) -> int:
 
 
 @njit(cache=True)
-def even_cut(histogram: Any, missing: int, size: int) -> tuple[int, bool, int]:
-    """Return (last code on the left, whether missing goes left, smaller side) of the most even cut of a column; side 0: none.
-
-    The last entry of `histogram` counts missing values when `missing`; they may go to either side.
-    """
-    values = len(histogram) - missing
-    lost = histogram[values] if missing else 0
-    best, boundary, joins = 0, -1, False
-    left = 0
-    for code in range(values):
-        left += histogram[code]
-        smaller = left if 2 * left < size else size - left
-        if smaller > best:
-            best, boundary, joins = smaller, code, False
-        more = left + lost
-        smaller = more if 2 * more < size else size - more
-        if lost > 0 and smaller > best:
-            best, boundary, joins = smaller, code, True
-    return boundary, joins, best
-
-
-@njit(cache=True)
-def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start: Any) -> bool:
-    """Return whether `people` with the counts `left` keep the bounds, and the rest of the box too."""
-    for value in range(len(whole)):
-        if whole[value] == 0:
-            continue
-        if need[start[value] + left[value]] > people or need[start[value] + whole[value] - left[value]] > size - people:
-            return False
-    return True
-
-
-@njit(cache=True)
-def tight_cut(
-    pairs: Any, histogram: Any, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
-) -> tuple[int, bool, int]:
-    """Return the most even cut whose two sides keep the bounds and hold at least `least` people, as `even_cut` does.
-
-    `histogram[code]` counts the people of the box with a code, `pairs[code, v]` those of them with an event, and `whole[v]` all
-    with an event.
-    """
-    codes = pairs.shape[0] - missing
-    best, boundary, joins = 0, -1, False
-    left, people = np.zeros(pairs.shape[1], np.int64), 0
-    for code in range(codes):
-        left += pairs[code]
-        people += histogram[code]
-        here = people
-        smaller = min(here, size - here)
-        if smaller >= least and smaller > best and keeps_bounds(left, whole, here, size, need, start):
-            best, boundary, joins = smaller, code, False
-        if missing:
-            more = left + pairs[codes]
-            here = people + histogram[codes]
-            smaller = min(here, size - here)
-            if smaller >= least and smaller > best and keeps_bounds(more, whole, here, size, need, start):
-                best, boundary, joins = smaller, code, True
-    return boundary, joins, best
-
-
-@njit(cache=True)
 def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
     """Return how far apart the values of a column lie in a box; a little where only missing and present ones differ."""
     low, high, lost = len(position), -1, False
@@ -331,13 +271,13 @@ def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
 
 
 @njit(cache=True)
-def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -> int:
+def split_rows(rows: Any, codes: Any, boundary: int, also: int) -> int:
     """Put the rows of the left side first, each side in its former order, and return how many are on the left."""
     right = np.empty(len(rows), rows.dtype)
     lefts, rights = 0, 0
     for k in range(len(rows)):
         code = codes[rows[k]]
-        if code <= boundary or (joins and code == absent):
+        if code <= boundary or code == also:
             rows[lefts] = rows[k]
             lefts += 1
         else:
@@ -372,10 +312,9 @@ def least_by_floor(acceptance: Any, counts: Any, size: int) -> Any:
 
 @njit(cache=True)
 def evenly(mine: Any, across: Any, least: int) -> int:
-    """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
-    histogram = count_codes(mine, across.codes, across.width)
-    boundary, joins, smaller = even_cut(histogram, 1 if across.absent >= 0 else 0, len(mine))
-    return split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
+    """Put the left side of a column's cut first and return its size, 0 where a side is too small: by quasi values."""
+    boundary, also, left = cut_of(count_codes(mine, across.codes, across.width), across.kind, len(mine), least)
+    return split_rows(mine, across.codes, boundary, also) if left > 0 else 0
 
 
 def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
@@ -384,10 +323,9 @@ def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts:
 
 
 def _divide_tightly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    pairs, missing = count_by_code(mine, across.codes, across.width, secret), 1 if across.absent >= 0 else 0
-    people = count_codes(mine, across.codes, across.width)
-    boundary, joins, smaller = tight_cut(pairs, people, missing, len(mine), least, counts, acceptance.need, acceptance.start)
-    left = split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
+    pairs, people = count_by_code(mine, across.codes, across.width, secret), count_codes(mine, across.codes, across.width)
+    boundary, also, left = tight_cut(pairs, people, across.kind, len(mine), least, counts, acceptance.need, acceptance.start)
+    left = split_rows(mine, across.codes, boundary, also) if left > 0 else 0
     return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
 
 
@@ -440,7 +378,7 @@ def cut_boxes(
     where: Any, begin: int, end: int, codes: Any, axes: Any, secret: Any, rows: Any, low: Any, high: Any, acceptance: Any
 ) -> None:
     """Cut boxes of a level from `begin` up to `end`, each across the first column that can be cut, and set where."""
-    first, columns = axes.first, len(axes.missing)
+    first, columns = axes.first, len(axes.kind)
     score = np.zeros(columns)
     for box in range(begin, end):
         mine, own = rows[low[box] : high[box]], of_box(acceptance, box)
@@ -449,16 +387,14 @@ def cut_boxes(
         if len(mine) < 2 * least:
             continue
         for j in range(columns):
-            absent = first[j + 1] - first[j] - 1 if axes.missing[j] else -1
+            absent = absent_code(first[j + 1] - first[j], axes.kind[j])
             score[j] = axes.weights[j] * spread(mine, codes[j], absent, axes.position[first[j] : first[j + 1]])
         for _ in range(columns):
             j = widest(score)
             if score[j] <= 0:
                 break
             score[j] = 0
-            width = first[j + 1] - first[j]
-            across = Across(codes[j], width, width - 1 if axes.missing[j] else -1)
-            left = divide(own, mine, across, secret, counts, least)
+            left = divide(own, mine, Across(codes[j], first[j + 1] - first[j], axes.kind[j]), secret, counts, least)
             if left > 0:
                 where[box] = low[box] + left
                 break

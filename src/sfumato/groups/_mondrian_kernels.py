@@ -9,6 +9,7 @@ import numpy as np
 from sfumato._jit import njit
 from sfumato.arrays import Integers
 from sfumato.groups._cut_kernels import divide, implement, least_side, put, split_rows
+from sfumato.groups._rule_kernels import absent_code
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
 GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this
@@ -165,7 +166,7 @@ def strict_cut(classical: Any, mine: Any, column: Any, absent: int, sensitive: A
                 continue
             if not satisfies(counts - side, size - left, classical):
                 continue
-        return split_rows(mine, column, codes[b], joins == 1, absent)
+        return split_rows(mine, column, codes[b], absent if joins == 1 else -1)
     return 0
 
 
@@ -207,7 +208,9 @@ def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:
 
 def _divide_classically(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
     left = median_cut(acceptance, mine, across.codes, secret, counts) if acceptance.relaxed else 0
-    return left if left > 0 else strict_cut(acceptance, mine, across.codes, across.absent, secret, counts, least)
+    if left > 0:
+        return left
+    return strict_cut(acceptance, mine, across.codes, absent_code(across.width, across.kind), secret, counts, least)
 
 
 implement(least_side, Classical, _least_classically)

@@ -37,7 +37,7 @@ WAITS = -1
 
 
 class Soft(NamedTuple):
-    """The most even cut, if it is safe or if a test of its two sides, with coins, accepts it; what they cover is seen before."""
+    """A column's cut, if it is safe or if a test of its two sides, with coins, accepts it; what they cover is seen before."""
 
     need: Integers  # ⌈SHOWN·count / bound⌉
     start: Integers

@@ -191,7 +191,7 @@ def _by_rank(columns: Sequence[Column], space: Space, order: Integers) -> Ranked
     """Return the quasi values in this order of the people."""
     sets = np.array([column.kind == "categorical" for column in columns])
     lies = places(space)[:, order]
-    absent = (space.missing[:, None] > 0) & (space.codes[:, order] == np.diff(space.first)[:, None] - 1)
+    absent = space.missing[:, None] & (space.codes[:, order] == np.diff(space.first)[:, None] - 1)
     lies[absent] = np.nan
     codes = (space.codes + space.first[:-1, None])[:, order]
     weights = 1 / np.maximum(np.diff(space.first) - 1, 1)

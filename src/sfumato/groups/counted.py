@@ -16,17 +16,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from sfumato.arrays import Flags, Integers
-from sfumato.groups._counted_kernels import by_sizes, cut_counted
+from sfumato.groups._counted_kernels import cut_counted
 from sfumato.groups._cut_kernels import Axes, Secret, TightCut, add_sets
 from sfumato.groups._mondrian_kernels import Classical
+from sfumato.groups._rule_kernels import ORDERED, cut_of
 from sfumato.groups.soft import Accounts
 from sfumato.privacy.bounds import Bounds
 
-COLUMN, BOUNDARY, JOINS, PUBLISHED, LEFT, RIGHT = range(6)
+COLUMN, BOUNDARY, ALSO, PUBLISHED, LEFT, RIGHT = range(6)
 """What a row of a tree says of a node; COLUMN is −1 for a leaf."""
 
-CountedCut = tuple[int, int, bool, int]
-"""Column, boundary, whether missing goes left, size of the left side; size 0: none."""
+CountedCut = tuple[int, int, int, int]
+"""Column, boundary, code that goes left too or −1, size of the left side; size 0: none."""
 
 _CELLS = 1 << 25
 """So many counts are asked for at once."""
@@ -38,13 +39,13 @@ class Tally(Protocol):
     def histograms(self, tree: Integers, box: Integers) -> tuple[Integers, Integers]:
         """Return [boxes × codes of all columns] and [boxes × values]."""
 
-    def lefts(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+    def lefts(self, tree: Integers, box: Integers, boundary: Integers, also: Integers) -> Integers:
         """Return [boxes × columns × values] on the left of these cuts, given for every box and column."""
 
     def pairs(self, tree: Integers, box: Integers) -> Integers:
         """Return [boxes × codes of all columns × values]."""
 
-    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, also: Integers) -> Integers:
         """Return [boxes × columns × codes of all columns] on the left of these cuts."""
 
 
@@ -83,10 +84,10 @@ class _Growing:
     def tree(self) -> Integers:
         return np.array(self.rows, dtype=np.int64)
 
-    def cut(self, node: int, column: int, boundary: int, joins: int, left: int, *, published: bool = False) -> tuple[int, int]:
+    def cut(self, node: int, column: int, boundary: int, also: int, left: int, *, published: bool = False) -> tuple[int, int]:
         """Cut a node in two and return the numbers of its sides."""
         sides = len(self.rows), len(self.rows) + 1
-        self.rows[node] = [column, boundary, joins, int(published), *sides]
+        self.rows[node] = [column, boundary, also, int(published), *sides]
         for side, size in zip(sides, (left, self.people[node] - left), strict=True):
             self.rows.append([-1, -1, -1, 0, -1, -1])
             self.people[side] = size
@@ -104,21 +105,21 @@ class _Growing:
         parts = (part for box in self._boxes(nodes, cells) for part in self.tally.pairs(self.tree, box))
         return lambda _: self.with_sets(next(parts))
 
-    def lefts(self, nodes: list[int], boundary: Integers, joins: Integers) -> Integers:
+    def lefts(self, nodes: list[int], boundary: Integers, also: Integers) -> Integers:
         """Return the counts of events left of a cut in every column."""
-        cells, at, found = len(self.axes.missing) * self.secret.values, 0, []
+        cells, at, found = len(self.axes.kind) * self.secret.values, 0, []
         for box in self._boxes(nodes, cells):
             here = slice(at, at + int(box.max()) + 1)
-            found.append(self.tally.lefts(self.tree, box, boundary[here], joins[here]))
+            found.append(self.tally.lefts(self.tree, box, boundary[here], also[here]))
             at = here.stop
         return self.with_sets(np.concatenate(found))
 
-    def covered(self, nodes: list[int], histogram: Integers, boundary: Integers, joins: Integers, alpha: Fraction) -> Flags:
+    def covered(self, nodes: list[int], histogram: Integers, boundary: Integers, also: Integers, alpha: Fraction) -> Flags:
         """Return [boxes × columns]: whether both sides of these cuts cover enough combinations of values for α."""
         axes, at, found = self.axes, 0, np.zeros(boundary.shape, bool)
-        for box in self._boxes(nodes, len(axes.missing) * int(axes.first[-1])):
+        for box in self._boxes(nodes, len(axes.kind) * int(axes.first[-1])):
             here = slice(at, at + int(box.max()) + 1)
-            left = self.tally.left_codes(self.tree, box, boundary[here], joins[here])
+            left = self.tally.left_codes(self.tree, box, boundary[here], also[here])
             both = np.stack([left, histogram[here, None, :] - left])
             sizes = both[..., : axes.first[1]].sum(axis=-1)
             values = np.add.reduceat(both > 0, axes.first[:-1], axis=-1)
@@ -211,7 +212,7 @@ def _level(
     histogram, counts = growing.histograms(nodes)
     axes = growing.axes
     nothing = np.zeros((0, counts.shape[1]), np.int64)
-    none_at = np.zeros(len(axes.missing) + 1, np.int64)
+    none_at = np.zeros(len(axes.kind) + 1, np.int64)
 
     weights = np.tile(axes.weights, (len(nodes), 1))  # 0 for columns that a box must not be cut across
 
@@ -231,16 +232,16 @@ def _level(
     boxes = range(len(nodes))
     if isinstance(acceptance, Accounts):
         if alpha is not None:
-            boundary, joins = _candidates(axes, histogram, sizes, max(acceptance.floor, 1))
-            weights *= growing.covered(nodes, histogram, boundary, joins, alpha)
+            boundary, also = _candidates(axes, histogram, sizes, max(acceptance.floor, 1))
+            weights *= growing.covered(nodes, histogram, boundary, also, alpha)
         open_ = acceptance.level(low, high)
         made = [cut(box, _of_box(open_, box), nothing, none_at) for box in boxes]
         late = acceptance.waiting
         tossed = acceptance.tossed(late, low[late], high[late])
         if len(late):
-            boundary, joins = _candidates(axes, histogram[late], sizes[late], tossed[2])
-            lefts = growing.lefts([nodes[box] for box in late.tolist()], boundary, joins)
-            each = np.arange(len(axes.missing) + 1)
+            boundary, also = _candidates(axes, histogram[late], sizes[late], tossed[2])
+            lefts = growing.lefts([nodes[box] for box in late.tolist()], boundary, also)
+            each = np.arange(len(axes.kind) + 1)
             for k, box in enumerate(late.tolist()):
                 made[box] = cut(box, _of_box(tossed, k), lefts[k], each)
         acceptance.settle(low, np.array([one[3] == 0 for one in made]))
@@ -251,14 +252,13 @@ def _level(
         made = _covering(growing, nodes, histogram, [cuts(box, acceptance, nothing, none_at) for box in boxes], alpha)
     fresh: list[int] = []
     begins: list[int] = []
-    for box, (column, boundary_, joined, left) in enumerate(made):
+    for box, (column, last, beside, left) in enumerate(made):
         begin = int(low[box])
         if left == 0:
             for piece in _pieces(growing, nodes[box], shard):
                 leaves.append(Leaf(piece, begin, growing.people[piece], None, True))
             continue
-        absent = int(axes.first[column + 1] - axes.first[column] - 1) if joined else -1
-        fresh += growing.cut(nodes[box], column, boundary_, absent, left)
+        fresh += growing.cut(nodes[box], column, last, beside, left)
         begins += [begin, begin + left]
     return fresh, np.array(begins, dtype=np.int64)
 
@@ -274,29 +274,25 @@ def _covering(
     """Return for every box the first of its cuts whose sides cover enough, the last one, which is none, where no cut's do."""
     if alpha is None:
         return [found[0] for found in tried]
-    boundary = np.full((len(nodes), len(growing.axes.missing)), -1, np.int64)
-    joins = boundary.copy()
+    boundary = np.full((len(nodes), len(growing.axes.kind)), -1, np.int64)
+    also = boundary.copy()
     for box, found in enumerate(tried):
-        for column, last, joined, _ in found[:-1]:
-            boundary[box, column] = last
-            if joined:
-                joins[box, column] = growing.axes.first[column + 1] - growing.axes.first[column] - 1
-    fine = growing.covered(nodes, histogram, boundary, joins, alpha)
+        for column, *cut, _ in found[:-1]:
+            boundary[box, column], also[box, column] = cut
+    fine = growing.covered(nodes, histogram, boundary, also, alpha)
     return [next((one for one in found[:-1] if fine[box, one[0]]), found[-1]) for box, found in enumerate(tried)]
 
 
 def _candidates(axes: Axes, histogram: Integers, sizes: Integers, floor: int) -> tuple[Integers, Integers]:
-    """Return the most even cut of every column of every box: boundary and code that goes left too, −1 where there is none."""
-    boundary = np.full((len(sizes), len(axes.missing)), -1, np.int64)
-    joins = boundary.copy()
+    """Return the cut of every column of every box: boundary and code that goes left too, −1 where there is none."""
+    boundary = np.full((len(sizes), len(axes.kind)), -1, np.int64)
+    also = boundary.copy()
     for box, size in enumerate(sizes.tolist()):
-        for j, missing in enumerate(axes.missing.tolist()):
-            mine = histogram[box, axes.first[j] : axes.first[j + 1]]
-            last, joined, left = by_sizes(mine, missing, size, floor)
+        for j, kind in enumerate(axes.kind.tolist()):
+            last, beside, left = cut_of(histogram[box, axes.first[j] : axes.first[j + 1]], kind, size, floor)
             if left > 0:
-                boundary[box, j] = last
-                joins[box, j] = len(mine) - 1 if joined else -1
-    return boundary, joins
+                boundary[box, j], also[box, j] = last, beside
+    return boundary, also
 
 
 def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
@@ -309,7 +305,7 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
         here = slice(int(first[j]), int(first[j + 1]))
         ordered = np.zeros(here.stop - here.start, np.int64)
         ordered[published[here]] = histogram[0, here]
-        boundary, _, left = by_sizes(ordered, 0, growing.people[node], 1)
+        boundary, _, left = cut_of(ordered, ORDERED, growing.people[node], 1)
         if left > 0:
             one, other = growing.cut(node, j, int(boundary), -1, int(left), published=True)
             return _pieces(growing, one, shard) + _pieces(growing, other, shard)

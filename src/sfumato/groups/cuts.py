@@ -10,16 +10,17 @@ of what its refusals may have told (`soft.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats, Integers, Small, put_back, taken
+from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, taken
 from sfumato.basis import BasisName
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cover_kernels import CoverRule
 from sfumato.groups._cut_kernels import Axes, Incidence, Safe, Secret, TightCut, cut_level
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.soft import Accounts, SoftTests
@@ -37,7 +38,8 @@ class Space:
     """Quasi space as cuts see it: every column as ordered codes, and where on a line from 0 to 1 each code lies.
 
     Numbers and dates lie where they are. Categories have no place of their own: they are put in order by where their people
-    lie in the other columns, so that neighbours in the order are similar people. Only quasi values are looked at.
+    lie in the other columns, so that neighbours in the order are similar people; but one level is cut from all others where that
+    is even enough (`_rule_kernels.cut_of`). Only quasi values are looked at.
 
     Whoever stands first in the input changes nothing: a position is computed from the values of its own column alone, and the
     order of categories from counts, in integers. So are the widths that cuts compare: floats, but the same for any order of rows.
@@ -45,7 +47,7 @@ class Space:
 
     codes: Small  # [columns × rows]
     first: Integers  # first code of each column in `position`, one entry more than columns
-    missing: Integers  # 1 where the last code of a column means missing
+    kind: Integers  # ORDERED, LOSSY or LEVELS, for each column
     position: Floats
 
     @classmethod
@@ -59,7 +61,18 @@ class Space:
 
     def axes(self, weights: Floats) -> Axes:
         """Return the space without its people, with weights of the columns."""
-        return Axes(self.first, self.missing, self.position, weights)
+        return Axes(self.first, self.kind, self.position, weights)
+
+    @property
+    def missing(self) -> Flags:
+        """Of which columns the last code means missing."""
+        lossy: Flags = self.kind == LOSSY
+        return lossy
+
+    @property
+    def lines(self) -> Space:
+        """The same space, in which levels of a category are cut as they lie on their line and never one from all others."""
+        return replace(self, kind=on_lines(self.kind))
 
     @property
     def narrow(self) -> Array:
@@ -73,9 +86,14 @@ def narrow_type(sizes: Sequence[int]) -> np.dtype[Any]:
     return np.dtype(np.int16 if max(sizes) < 1 << 15 else np.int32)
 
 
+def on_lines(kind: Integers) -> Integers:
+    """Return the kinds of columns with levels of categories as values in an order."""
+    return np.where(kind == LEVELS, ORDERED, kind)
+
+
 def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
-    """Return where each column's codes begin, whether its last one means missing, and the positions: by its values alone."""
-    missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
+    """Return where each column's codes begin, of what kind they are, and the positions: by its values alone."""
+    kinds = [LEVELS if column.kind == "categorical" else LOSSY if column.has_missing else ORDERED for column in columns]
     first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
     position = np.zeros(int(first[-1]))
     for j, column in enumerate(columns):
@@ -84,7 +102,7 @@ def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
             place[:] = np.arange(column.size) / max(column.size - 1, 1)
         else:
             place[: len(column.values)] = _on_a_line(column)
-    return first, missing, position
+    return first, np.array(kinds, dtype=np.int64), position
 
 
 def secret_of(sensitive: Array | Incidence, bounds: Bounds) -> Secret | Incidence:

@@ -59,9 +59,10 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
     require_confidence(confidence)
-    if release.manifest.bundled:
-        return count_held(release, asked, estimator, confidence)
-    return _answered(engine_for(release, asked), release, asked, estimator, confidence)
+    with one_thread(loaded=True):  # matrices are small: threads would wait for each other
+        if release.manifest.bundled:
+            return count_held(release, asked, estimator, confidence)
+        return _answered(engine_for(release, asked), release, asked, estimator, confidence)
 
 
 def count_held(release: Any, asked: Query, estimator: Estimator | None, confidence: float) -> Answer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -179,29 +180,35 @@ def fits(model: type[M]) -> fitted[M]:
     return fitted(model.fit, model)
 
 
-_alone = threading.Lock()
+_held: dict[str, threading.Lock] = {}
+"""A lock for every library of linear algebra, by its file: whoever has it changes its threads, and changes them back."""
 
 
 @contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Let linear algebra use one thread while the block runs.
+def one_thread(*, loaded: bool = False) -> Iterator[None]:
+    """Let linear algebra use one thread while the block runs; `loaded`: only libraries that are loaded already.
 
-    The setting is the whole process's, so one block at a time changes it, and changes it back; those inside it, or beside it in
-    other threads, find it changed. Two that both remembered "what was before" could leave it changed for good.
+    The setting is the whole process's, so one block at a time changes it for a library, and changes it back; those inside it, or
+    beside it in other threads, find it changed. Two that both remembered "what was before" could leave it changed for good.
     """
-    if not _alone.acquire(blocking=False):
+    with contextlib.ExitStack() as afterwards:
+        for library in _libraries(not loaded or "scipy.linalg" in sys.modules):
+            lock = _held.setdefault(library.filepath, threading.Lock())
+            if lock.acquire(blocking=False):
+                afterwards.callback(lock.release)
+                afterwards.callback(library.set_num_threads, library.get_num_threads())
+                library.set_num_threads(1)
         yield
-        return
-    try:
-        with _libraries().limit(limits=1):
-            yield
-    finally:
-        _alone.release()
 
 
 @functools.cache
-def _libraries() -> Any:
-    """Return the linear-algebra libraries of this process: looking for them takes milliseconds, so it is done once."""
-    import scipy.linalg  # noqa: F401  (brings a library of its own)
+def _libraries(learns: bool) -> list[Any]:
+    """Return the linear-algebra libraries of this process: looking for them takes milliseconds, so it is done once.
 
-    return ThreadpoolController().select(user_api="blas")
+    What learns needs scipy, which brings a library of its own; what asks does not.
+    """
+    if learns:
+        import scipy.linalg  # noqa: F401
+
+    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found

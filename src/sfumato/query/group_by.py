@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arrays import combine_codes
 from sfumato.errors import QueryError
 from sfumato.query.engine import Cell, CountEstimate, GroupColumns
 from sfumato.query.language.compile import Piece, Pieces
@@ -51,7 +52,12 @@ def occurring_cells(table: RowIndex, vocabulary: Vocabulary, columns: GroupColum
 def _distinct(columns: list[Any], length: int) -> list[Cell]:
     if not columns:
         return [()] if length else []
-    return [tuple(map(int, row)) for row in np.unique(np.stack([c.astype(np.int64) for c in columns], axis=1), axis=0)]
+    if not length:
+        return []
+    # One number a row, and one row of each number: sorting numbers is ten times as fast as sorting rows.
+    key = combine_codes([(column, int(column.max()) + 1) for column in columns])
+    _, rows = np.unique(key, return_index=True)
+    return list(zip(*(column[rows].tolist() for column in columns), strict=True))
 
 
 def narrow(vocabulary: Vocabulary, columns: GroupColumns, cell: Cell) -> Callable[[Pieces], Pieces]:

@@ -56,6 +56,8 @@ class Program:
     """Whether records were grouped by cutting quasi space, which can be done again for any placement of the values."""
     least_share: bool = False
     """Whether a cut leaves a least share of the people on either side (LEAST_SHARE in groups/_cut_kernels.py)."""
+    one_level: bool = False
+    """Whether a level of a category may be cut from all others."""
     replayed: bool = False
     """Whether the audit knows how its cuts were made, and makes them again."""
     own_parameters: frozenset[str] = frozenset()
@@ -77,6 +79,7 @@ PROGRAMS: dict[str, Program] = {
         bundles=_GROUPS,
         cuts=True,
         least_share=True,
+        one_level=True,
         replayed=True,
     ),
     "near-groups": Program(
@@ -93,7 +96,13 @@ PROGRAMS: dict[str, Program] = {
     "heterogeneous": Program(forms=("ranges",), basis=_always("paper"), own_parameters=frozenset({"matches", "dummies"})),
     "ring": Program(forms=("ranges",), basis=_always("paper"), own_parameters=frozenset({"matches"})),
     "ambiguity": Program(
-        forms=("columns",), basis=_cuts, keeps_sets=_unless_published, keeps_each=_unless_published, cuts=True, least_share=True
+        forms=("columns",),
+        basis=_cuts,
+        keeps_sets=_unless_published,
+        keeps_each=_unless_published,
+        cuts=True,
+        least_share=True,
+        one_level=True,
     ),
     "priview": Program(forms=("views",), basis=lambda method, against: "paper" if method.get("grouping") == "paper" else "tight"),
     "noisy-boxes": Program(

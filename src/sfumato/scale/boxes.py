@@ -12,7 +12,7 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.form import FORMS
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
-from sfumato.groups.cuts import column_weights
+from sfumato.groups.cuts import column_weights, on_lines
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
@@ -40,7 +40,10 @@ def boxes(
     """Return all boxes from left to right along the cuts, shard by shard: the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
-    frame = replace(frame, axes=frame.axes._replace(weights=_weights(outline, frame, people, rules)))
+    axes = frame.axes._replace(weights=_weights(outline, frame, people, rules))
+    if rules.matching is not None:  # in memory, too, these boxes are cut along lines
+        axes = axes._replace(kind=on_lines(axes.kind))
+    frame = replace(frame, axes=axes)
     sizes = tuple(column.size for column in outline.table.quasi)
     absent = None if FORMS[rules.form].exact_quasi else ranged(outline.table.quasi, rules.form)
     how = CutPlan(frame, sizes, bounds, rules, random, absent, outline.rows)

@@ -65,7 +65,7 @@ class Matching:
             bounds.with_counts(counts),
             MatchOptions(self.widths, self.block, self.floor, self.weights),
             random=coins[1],
-            space=Space(how.frame.codes(quasi).astype(np.int32), axes.first, axes.missing, axes.position),
+            space=Space(how.frame.codes(quasi).astype(np.int32), axes.first, axes.kind, axes.position),
         )
         return people, found
 
@@ -156,7 +156,7 @@ def make_shard(how: CutPlan, leaf: Leaf, columns: Sequence[Array]) -> ShardBoxes
         quasi, secrets = rows[:-1], np.stack(how.frame.secrets(rows))
         group, groups, figures = found.group, found.groups, found.figures
     elif not leaf.final:
-        space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
+        space = Space(how.frame.codes(quasi), axes.first, axes.kind, axes.position)
         if rules.cutting == "noisy":
             tree = even_tree(space, axes.weights, rules.floor)
             group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])

@@ -72,10 +72,10 @@ def frame_of(outline: Outline, weights: Array, total: Sum) -> Frame:
             places.append(places_by_sums(outline.counts[j], [next(sums) for _ in range(len(columns) - 1)]))
         else:
             places.append(np.arange(column.size, dtype=np.int32))
-    first, missing, position = axes_of(columns)
+    first, kind, position = axes_of(columns)
     published = np.concatenate([np.argsort(place) for place in places]).astype(np.int64)
     stack = outline.stack
-    return Frame(Axes(first, missing, position, weights, published), tuple(places), int(stack.max(initial=-1)) + 1, stack)
+    return Frame(Axes(first, kind, position, weights, published), tuple(places), int(stack.max(initial=-1)) + 1, stack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +97,13 @@ class Counter:
         histogram, counts = self._summed(tree, box, [(int(frame.axes.first[-1]),), (frame.values,)], add)
         return histogram, counts
 
-    def lefts(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+    def lefts(self, tree: Integers, box: Integers, boundary: Integers, also: Integers) -> Integers:
         """Return [boxes × columns × values] on the left of these cuts."""
         frame = self.frame
 
         def add(rows: Sequence[Array], codes: Small, mine: Integers, to: Sequence[Integers]) -> None:
             for secret in frame.secrets(rows):
-                add_lefts(codes, secret, mine, boundary, joins, to[0])
+                add_lefts(codes, secret, mine, boundary, also, to[0])
 
         return self._summed(tree, box, [(len(frame.places), frame.values)], add)[0]
 
@@ -117,13 +117,13 @@ class Counter:
 
         return self._summed(tree, box, [(int(frame.axes.first[-1]), frame.values)], add)[0]
 
-    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, also: Integers) -> Integers:
         """Return [boxes × columns × codes of all columns] on the left of these cuts."""
         sizes = np.diff(self.frame.axes.first).tolist()
 
         def add(rows: Sequence[Array], codes: Small, mine: Integers, to: Sequence[Integers]) -> None:
             for one, total in zip(codes, to, strict=True):
-                add_lefts(codes, one.astype(np.int32), mine, boundary, joins, total)
+                add_lefts(codes, one.astype(np.int32), mine, boundary, also, total)
 
         return np.concatenate(self._summed(tree, box, [(len(sizes), size) for size in sizes], add), axis=2)
 

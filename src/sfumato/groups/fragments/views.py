@@ -116,7 +116,7 @@ def view_boxes(
 def _cut(columns: Sequence[Column], moved: Sequence[str], promise: _Promise, progress: Progress) -> _Tree:
     """Return all boxes along the cuts, each judged."""
     views, sensitive, bounds, alpha = promise
-    space = Space.of(columns)
+    space = Space.of(columns).lines
     need, start = need_table(bounds)
     enough = ceil_inverse(alpha)
     least = enough * min(bounds.needs)

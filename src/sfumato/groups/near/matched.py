@@ -91,7 +91,7 @@ def matched_groups(
     All groups of a box have one size. `space` is that of the columns, where it is known.
     """
     progress("cutting quasi space", 0.0)
-    space = space or Space.of(columns)
+    space = (space or Space.of(columns)).lines
     scale = BoxCost.of(columns, options.widths or [seen_width(column) for column in columns], space)
     chosen = variety(scale) * column_weights(columns, options.weights)
     boxes = _cut(space, sensitive, bounds, least_box(bounds, options.floor), chosen, random.spawn(Step.TURNS))

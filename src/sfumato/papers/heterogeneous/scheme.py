@@ -111,7 +111,7 @@ def _apart(choices: SchemeOptions) -> bool:
 
 def _separate(columns: Sequence[Column], sensitive: Array, bounds: Bounds, least: int | None) -> list[Integers]:
     """Return the people of every box that is published on its own: boxes of at least `least` people that keep the bounds."""
-    space, weights = Space.of(columns), column_weights(columns, None)
+    space, weights = Space.of(columns).lines, column_weights(columns, None)
     boxes = cut_boxes(space, sensitive, bounds, tight=True, floor=least or 1, weights=weights)
     order = np.argsort(boxes.group, kind="stable")
     return np.split(order, np.cumsum(boxes.sizes)[:-1])

@@ -48,6 +48,7 @@ from sfumato.table.column import Column
 
 WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 FEW_VALUES = 3  # sets of more values share one decomposition
+_ROOTS = 1 << 26  # bytes that are kept of such sets' own decompositions
 UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
@@ -183,11 +184,27 @@ class Inside:
             turned = turn.T @ apart
             known, rest = (turned**2 / (p * (1 - p) * strength + 1.0 / uneven)[:, None]).sum(axis=0).tolist()
             return Unknown(excess * known, excess * rest, excess * uneven * float(apart[1:, 1] ** 2 @ tau2[1:]))
-        precision = self.softmax.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
-        tau2 = WIDER * (((own / p) ** 2) * self.softmax.tau2[:, values]).sum(axis=1)
-        precision[np.diag_indices_from(precision)] += 1.0 / tau2
-        known, rest = (apart * np.linalg.solve(precision, apart)).sum(axis=0).tolist()
+        root, tau2 = self._few(tuple(values.tolist()), own, p)
+        known, rest = ((root @ apart) ** 2).sum(axis=0).tolist()
         return Unknown(excess * known, excess * rest, excess * float(apart[1:, 1] ** 2 @ tau2[1:]))
+
+    def _few(self, values: tuple[int, ...], own: Floats, p: float) -> tuple[Floats, Floats]:
+        """Return a root of what is unknown of the weights of a few values, and what was before: found once for each of them."""
+        found = self._roots.get(values)
+        if found is None:
+            places = np.array(values)
+            precision = self.softmax.information(places) * (p * (1 - p) / float((own * (1 - own)).sum()))
+            tau2 = WIDER * (((own / p) ** 2) * self.softmax.tau2[:, places]).sum(axis=1)
+            precision[np.diag_indices_from(precision)] += 1.0 / tau2
+            found = np.linalg.inv(np.linalg.cholesky(precision)), tau2
+            while len(self._roots) * precision.nbytes >= _ROOTS:
+                self._roots.pop(next(iter(self._roots)), None)
+            self._roots[values] = found
+        return found
+
+    @cached_property
+    def _roots(self) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
+        return {}
 
     def apart(self, along: Floats) -> Floats:
         """Return directions [directions × …], and what is left of them beside the mean one of all people [… × 2]."""
