@@ -94,6 +94,15 @@ def test_what_does_not_follow_from_the_requirement_is_found_without_the_table(li
     assert any(found in text for text in (*report.problems, *(claim.note for claim in report.claims)))
 
 
+@pytest.mark.parametrize("share", ["0", "1"])
+def test_shares_of_nobody_and_of_everybody_are_found(share):
+    release = made(JOINED)
+    method = {**release.manifest.method, "shares": {**release.manifest.method["shares"], "v3": share}}
+    report = audit(replace(release, manifest=replace(release.manifest, method=method)))
+    assert report.holds is False
+    assert any("add up to 1" in problem for problem in report.problems)
+
+
 def test_other_claims_and_other_words_are_not_confirmed():
     release = made(JOINED)
     for claim in (noisy_claim("engineer", model="f-privacy"), replace(release.claims[0], statement="Nobody learns anything.")):

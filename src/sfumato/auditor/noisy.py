@@ -245,8 +245,13 @@ def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction]
     if bounds.known is None:
         return None
     every, limits = _with_sets(shares, bounds)
-    room = [known / (1 - known) / (share / (1 - share)) for value, share in every.items() if (known := limits[value]) < 1]
+    room = [_room(share, limits[value]) for value, share in every.items() if share > 0 and limits[value] < 1]
     return min(room) if room else None
+
+
+def _room(share: Fraction, limit: Fraction) -> Fraction:
+    """Return how much the odds of a share above 0 may grow up to a limit below 1: not at all those of what everybody has."""
+    return limit / (1 - limit) / (share / (1 - share)) if share < 1 else Fraction(0)
 
 
 def _over_bound(release: BucketsRelease, bounds: AuditedBounds) -> Flags:
