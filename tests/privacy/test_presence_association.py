@@ -135,3 +135,10 @@ def test_the_outer_adversary_rules_and_the_documentation_says_so():
     assert "rules over" in PresenceAssociation.__doc__
     with pytest.raises(PolicyError, match="say against whom once"):
         PresenceAssociation("1/4", FPrivacy(theta=1, offset="0.1", against="insider"), against="reader")
+
+
+def test_rules_of_single_columns_stand_beside_alpha():
+    two = LDiversity(2)
+    assert PresenceAssociation(1, two, columns={"ward": LDiversity(3)}).of("ward").beta == LDiversity(3)
+    with pytest.raises(PolicyError, match="columns"):
+        PresenceAssociation(1, LDiversity(2, columns={"ward": two}))

@@ -117,9 +117,10 @@ def _association(beta: Number | Requirement | Mapping[str, Any], against: Agains
 def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
     from sfumato.privacy import MODELS
 
-    if given.get("sets"):
-        raise PolicyError("PresenceAssociation(beta=…): sets of values stand beside alpha", hint="move sets out of beta")
-    parameters = {name: value for name, value in given.items() if name not in ("package", "sets")}
+    for name, what in (("sets", "sets of values"), ("columns", "rules of single columns")):
+        if given.get(name):
+            raise PolicyError(f"PresenceAssociation(beta=…): {what} stand beside alpha", hint=f"move {name} out of beta")
+    parameters = {name: value for name, value in given.items() if name not in ("package", "sets", "columns")}
     known = {name: kind for name, kind in MODELS.items() if not issubclass(kind, PresenceAssociation)}
     model = parameters.pop("model", None)
     if model not in known:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 import numba
 import numpy as np
@@ -321,9 +321,10 @@ def each_of_several_secrets_is_protected_or_refused(method: Method, requirement:
     of_values = LDiversity(2, against=against)
     of_sets = LDiversity(2, sets={"low": {"values": ["w0", "w1"], "bound": "3/4"}}, against=against)  # type: ignore[arg-type]
     for own, refused in ((of_values, ""), (of_sets, method.sets_refused(against))):
-        asked: Requirement = LDiversity(2, columns={"more": own}, against=against)  # type: ignore[arg-type]
+        of_columns: Any = {"more": own}
+        asked: Requirement = LDiversity(2, columns=of_columns, against=against)
         if method.hides_presence:
-            asked = PresenceAssociation(1, asked, against=against)
+            asked = PresenceAssociation(1, of_values, columns=of_columns, against=against)
         if method.each_refused(against) or refused:
             try:
                 method.run(table, asked, random=1)
