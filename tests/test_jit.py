@@ -1,4 +1,4 @@
-"""Compiled code is kept, is never older than any kernel in it, and whoever waits for it is told."""
+"""SeenError code is kept, is never older than any kernel in it, and whoever waits for it is told."""
 
 import hashlib
 import os
@@ -192,11 +192,19 @@ def test_compiling_is_told_once_a_stage_to_the_innermost_who_listens() -> None:
 def test_publishing_tells_of_kernels_that_are_compiled_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from sfumato.methods.base import Method
 
+    class SeenError(Exception):
+        """Enough was seen."""
+
+    def run(*_: Any, **__: Any) -> None:
+        compiling()
+        raise SeenError
+
     people = pa.table({"age": [1, 2], "ill": ["a", "b"]})
     table = sfumato.Table.from_frame(people, sfumato.Schema(quasi=["age"], sensitive=["ill"]))
-    monkeypatch.setattr(Method, "run", lambda *given, **options: compiling())
+    monkeypatch.setattr(Method, "run", run)
     told: list[tuple[str, float]] = []
-    sfumato.publication(table, sfumato.LDiversity(2), method=sfumato.Boxes(), progress=lambda *given: told.append(given))
+    with pytest.raises(SeenError):
+        sfumato.publication(table, sfumato.LDiversity(2), method=sfumato.Boxes(), progress=lambda *given: told.append(given))
     assert told == [(COMPILING, 0.0)]
 
 

@@ -120,6 +120,16 @@ def reporting(home: Path, place: Path, name: str) -> Words:
     return ["report", home / "asked", "--quick", "--table", home / "people.csv", "--out", place / "reports" / f"{name}.html"]
 
 
+def paging(home: Path, place: Path, name: str) -> Words:
+    """Return how to make a page of its tables."""
+    return ["page", home / "asked", "--out", place / "reports" / f"{name}.html"]
+
+
+def exporting(home: Path, place: Path, name: str) -> Words:
+    """Return how to write its model for other languages."""
+    return ["query", home / "asked", "--export-model", place / "models" / f"{name}.json"]
+
+
 def comparing(home: Path, place: Path, name: str) -> Words:
     """Return how to compare methods; a study goes on where it was killed."""
     methods = ["--methods", "boxes,anatomy,multi-size", "--workers", "2", "--people", "500"]
@@ -159,6 +169,8 @@ JOBS: dict[str, Callable[[Path, Path, str], Words]] = {
     **{f"publish visits by {engine}": partial(publishing, "visits", engine) for engine in ENGINES if engine != "spark"},
     "complete": completing,
     "report": reporting,
+    "page": paging,
+    "query --export-model": exporting,
     "compare": comparing,
     "query --duckdb": storing,
     **{f"audit by {engine}": partial(auditing, engine) for engine in ENGINES if engine != "spark"},
@@ -221,6 +233,7 @@ WHOLE: dict[str, Callable[[Path], Any]] = {
     "links": Links.load,
     "completed": _completed,
     "reports": _report,
+    "models": lambda path: json.loads(path.read_text()),
     "studies": _study,
     "databases": _database,
     "policies": Policy.load,

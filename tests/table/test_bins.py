@@ -78,8 +78,8 @@ def test_a_bin_from_0_to_at_most_1_is_taken_as_nothing_there_when_0_is_told_from
     ("rule", "words"),
     [
         ({"people": 1}, "number of bins from 2"),
-        ({"people": 10, "width": 5}, "do not go together"),
-        ({"width": 1000, "from": 0}, "do not go together"),
+        ({"people": 10, "width": 5}, "cannot be combined"),
+        ({"width": 1000, "from": 0}, "cannot be combined"),
         ({"width": 1000, "from": 0, "to": 1500}, "whole number of widths"),
         ({"width": 0, "from": 0, "to": 1500}, "whole number of widths"),
         ({"edges": [0, 1, 2], "labels": ["a"]}, "2 different texts"),
