@@ -48,8 +48,8 @@ def test_an_untouched_draft_tells_much_with_intervals_that_hold(name: str, tmp_p
     if table.rows < ENOUGH:
         assert found.ratio < 1
         return
-    # Of the made-up census of 5,000 a few coins of the first cuts decide: .37 to .88 over six draws, intervals for .68 to .93.
-    assert found.ratio <= (0.9 if name == "census" else 0.5)
+    assert found.ratio <= 0.5
+    # Of the made-up census, in which school decides nearly alone, boxes tell little of other columns: .68 to .93 over six draws.
     assert found.intervals >= (0.65 if name == "census" else 0.8)
     assert found.held >= 0.9
     before = sf.publication(table, halved(policy, table), random=1).audit.exposure or 0.0
