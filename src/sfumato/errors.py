@@ -102,6 +102,10 @@ class FormatError(SfumatoError):
     """A release directory that cannot be trusted or read: damaged, incomplete, newer, or pointing elsewhere."""
 
 
+class NotInPartsError(FormatError):
+    """A release cannot be read a part at a time, only as a whole."""
+
+
 class OutputError(SfumatoError):
     """The result cannot be written where it should go."""
 

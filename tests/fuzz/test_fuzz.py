@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato import Release
+from sfumato import Release, audit
 from sfumato.auditor import Audit
 from tests.fuzz import oracle, part_kinds, runner
 from tests.fuzz.bases import BASES, FORMATS, prepare, tables
 from tests.fuzz.beside_kinds import hierarchy_mutant, workbook_mutant
+from tests.fuzz.drafts import Draft
 from tests.fuzz.mutant import KINDS, kind_of
 from tests.fuzz.oracle import Wrong, check_release, false_claims
 from tests.fuzz.part_kinds import part_mutant, prepare_parts
@@ -139,3 +140,18 @@ def test_what_kills_a_process_or_does_not_end_is_reported_with_a_way_to_see_it_a
     assert "WRONG 1" in str(report)
     assert f"FUZZ_SEED={SEED} python -m tests.fuzz 7" in str(report)
     assert str(report).count(kind_of(SEED, 7)) == 2
+
+
+def test_two_groups_of_the_same_ranges_get_one_verdict_whole_and_in_parts(work):
+    prepare_parts(work.bases, ("each-tight",))
+    with part_kinds.short_parts():
+        draft = Draft.of(work.release("each-tight", "parts"))
+        ranges = {name: value for name, value in draft.tables["records"][0].items() if name.startswith(("age", "sex", "town"))}
+        for row in draft.tables["records"]:
+            if row["group"] == 2:
+                row.update(ranges)
+        draft.keep_books()
+        draft.claim_anew()
+        place = work.fresh()
+        draft.save(place, "parquet")
+        assert audit(place).holds == audit(place, engine="memory").holds

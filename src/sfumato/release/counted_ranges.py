@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers, Small
-from sfumato.errors import FormatError
+from sfumato.errors import FormatError, NotInPartsError
 from sfumato.release.accounts import account_listing, account_names, read_accounts
 from sfumato.release.box_tables import MISSING, joined_boxes, read_box, require_flag
 from sfumato.release.boxes import Box, Ranges, box_ranks
@@ -139,7 +139,7 @@ def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> Cou
     small = {name: stored_table(directory, manifest, name, kind, problems) for name in manifest.tables if name != RECORDS}
     account = read_accounts(manifest, small, len(known))
     if several and len(np.unique(box_ranks(shown))) < len(known):
-        raise FormatError("two groups show the same ranges; such a release of several secrets is audited in memory")
+        raise NotInPartsError("two groups show the same ranges; such a release of several secrets is audited in memory")
     counted = zip(manifest.each, (secret.whole(manifest.rows) for secret in secrets), strict=True)
     each = tuple(CountedRanges.counted(own, shown, *values, account) for own, values in counted)
     return each[0] if len(each) == 1 else CountedRanges.together(manifest, each)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.auditor.audit import completed, in_own_types, read_tables
+from sfumato.auditor.audit import audit_stored, completed, in_own_types, read_tables
 from sfumato.auditor.buckets import BucketWalk, audit_buckets, walk_dealt
 from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import audit_columns
@@ -28,7 +28,7 @@ from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.replay import replay_buckets, replay_ranges
 from sfumato.auditor.result import Audit
-from sfumato.errors import FormatError
+from sfumato.errors import FormatError, NotInPartsError
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.counted_ranges import read_ranges
@@ -65,6 +65,8 @@ def audit_parts(
     try:
         judged = JUDGES[manifest.form](_AuditTask(directory, manifest, place, table, people, draw, in_parts))
     except FormatError as error:
+        if isinstance(error, NotInPartsError) and table is None:
+            return audit_stored(read_release(directory, manifest))
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
     return completed(judged.audit, manifest, judged.texts, table, judged.problems)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
-from sfumato.errors import FormatError
+from sfumato.errors import FormatError, NotInPartsError
 from sfumato.release.buckets import GROUP, BucketsRelease, published_names
 from sfumato.release.canonical import TableRows, groups_fall
 from sfumato.release.coding import code_column, code_domain, decoded, joined_columns, require_tables, take_table, whole_numbers
@@ -167,7 +167,7 @@ def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRe
             if sorted(ranked) != ranked:
                 problems.append(f"the numbers of parts are {_ORDER}")
             if any(part == two for part, two in pairwise(ranked)):
-                raise FormatError("two parts are described alike; such a release is audited in memory")
+                raise NotInPartsError("two parts are described alike; such a release is audited in memory")
             for i, of_part in enumerate(release.parts):
                 number[i, of_part.values] = np.arange(len(of_part)) + (number >= 0).sum()
         part, value = part_numbers(records, len(entries)), codes[listed.num_rows :]
