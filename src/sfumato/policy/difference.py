@@ -69,6 +69,10 @@ def _people(old: Policy, new: Policy) -> list[str]:
             lines.append("No column says any more which rows are one person's.")
         if before.shares != after.shares:
             lines.append(f"Bounds follow from {'the shares of each band' if after.shares == 'band' else 'shares of everybody'}.")
+    sizes = [policy.schema.population for policy in (old, new)]
+    if sizes[0] != sizes[1]:
+        was, now = ("not said" if size is None else f"{size:,} people" for size in sizes)
+        lines.append(f"The population was {was} and is now {now}: estimates of who is found change, and no promise does.")
     return lines
 
 

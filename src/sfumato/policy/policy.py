@@ -52,6 +52,7 @@ TABLES = (
     "requirement",
     "method",
     "budget",
+    "population",
 )
 DECISIONS = 30
 """How many decisions of an unreviewed draft are listed, doubtful ones first."""
@@ -271,6 +272,10 @@ def _schema(document: PolicySection, warnings: list[str], base: Path | None, fil
         arguments["people"] = dict(section(document, "people"))
     if "unit" in document:
         arguments["unit"] = dict(section(document, "unit"))
+    population = section(document, "population")
+    known_keys(population, "[population]", ("people",))
+    if "population" in document:
+        arguments["population"] = population.get("people", 0)
     arguments["protect"] = section(document, "requirement").get("protect")
     return _located("", Schema, arguments)
 

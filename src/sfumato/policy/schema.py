@@ -14,6 +14,7 @@ from sfumato.privacy import MODELS, Requirement
 from sfumato.schemas import Json, any_of, limits, object_of, schema_of
 from sfumato.table.column import Kind
 from sfumato.table.schema import MissingRule, Protect
+from sfumato.table.secrets import MOST_PEOPLE
 
 PolicyNumber = float | Annotated[str, limits(pattern="^.*[0-9].*$")]
 """A number, or one in quotes that is taken as written."""
@@ -142,6 +143,12 @@ class BudgetSection(TypedDict):
     key: NotRequired[str | Texts]
 
 
+class PopulationSection(TypedDict):
+    """How many people the table is a random sample of, for estimates of who is found among them."""
+
+    people: Annotated[int, limits(minimum=1, maximum=MOST_PEOPLE)]
+
+
 class ReceiptSection(TypedDict, total=False):
     """What a receipt adds to the policy that it keeps."""
 
@@ -171,6 +178,7 @@ class PolicyDocument(TypedDict):
     requirement: RequirementSection
     method: NotRequired[MethodSection]
     budget: NotRequired[BudgetSection]
+    population: NotRequired[PopulationSection]
     receipt: NotRequired[ReceiptSection]
 
 

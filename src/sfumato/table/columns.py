@@ -39,4 +39,5 @@ class Columns(Roles, total=False):
     by_cell: bool
     budget_key: Sequence[str]
     secrets: Mapping[str, Sequence[str] | str]
+    population: int | None
     schema: Schema

@@ -24,6 +24,8 @@ from sfumato.table.secrets import (
     check_budget_key,
     check_bundled,
     check_people,
+    check_population,
+    check_secret_recodes,
     named_secrets,
     public_secrets,
     taken_names,
@@ -59,6 +61,7 @@ class Schema:
     apart over several draws of noise, in place of the key of `people` or of identifiers. `secrets` names what is secret where
     columns mean the same: diagnosis = ["diag_1", "diag_2"]; a person then has any number of values of it, as she has where
     `people` keeps all her rows. With `unit` whole households are published (`{"household": "hh_id"}`), as people with all rows.
+    `population` is how many people the table is a random sample of, for estimates of who is found among them; never published.
     """
 
     identifier: Sequence[str] = ()
@@ -79,6 +82,7 @@ class Schema:
     budget_key: Sequence[str] = ()
     secrets: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
     unit: Mapping[str, Any] | None = None
+    population: int | None = None
 
     def __new__(cls, *roles: Any, **given: Any) -> Self:
         """Return an empty schema, after refusing parameters that it does not have."""
@@ -113,7 +117,7 @@ class Schema:
         problems.stop()
         self._check_protect()
         self._check_bins()
-        self._check_secret_recodes()
+        check_secret_recodes(self)
         self._store("allow_unique", _names("allow_unique", self.allow_unique))
         for name in self.allow_unique:
             if name not in self.quasi:
@@ -130,6 +134,7 @@ class Schema:
             check_by_cell(self)
         self._store("budget_key", _names("budget_key", self.budget_key))
         check_budget_key(self)
+        check_population(self.population)
 
     def __repr__(self) -> str:
         return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"
@@ -418,25 +423,6 @@ class Schema:
                 )
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
-
-    def _check_secret_recodes(self) -> None:
-        """Refuse what would make two things of a secret: categories are put together, numbers have bins."""
-        for name in self.sensitive:
-            rule = self.recoding(name)
-            if rule is None:
-                continue
-            if rule.needs != "categorical":
-                raise PolicyError(
-                    f"recode: {name!r} is sensitive, and {rule.called} is for quasi columns",
-                    hint="a numeric sensitive column is made coarser with bins",
-                )
-            if name in self.bins:
-                raise PolicyError(f"recode: {name!r} has bins already", hint="remove one of the two")
-            if self.closed is not None:
-                raise PolicyError(
-                    f"recode: {name!r} has declared values, which are those that are published",
-                    hint="recode the table before, and declare what it has then",
-                )
 
 
 _PROTECT = (
