@@ -74,9 +74,9 @@ def population_risk(sizes: Integers, people: int, source: PopulationSource = "st
             hint="how many people the table was drawn from; leave [population] out where it is all of them",
         )
     if people == n or alone == n or k == 1:  # everybody is there; or nobody is like another; or everybody is
-        unique, found = alone / n, 1 / people if k == 1 else k / n
-        known = people == n or alone < n
-        return PopulationRisk(people, PopulationShare(unique, unique), PopulationShare(found, found), known, source)
+        sure, known = (alone / n, 1 / people if k == 1 else k / n), people == n or alone < n
+        unique, found = (PopulationShare(share, share) for share in sure)
+        return PopulationRisk(people, unique, found, known, source)
     fit = PitmanFit(sizes)
     ends = [fit.extended(alpha, people) for alpha in (fit.alpha, fit.upper)]
     unique, found = (PopulationShare(*pair) for pair in zip(*ends, strict=True))
