@@ -74,7 +74,7 @@ class Unknown(NamedTuple):
     before: float
 
     def note(self, variance: float, part: float = MOSTLY) -> str:
-        """Return why a number with so much variance in all has no interval, if so: it is mostly prior, a larger part than this."""
+        """Return why a number with so much variance in all has no interval, if so: more than this part of it is prior."""
         mostly = self.apart > part * variance and self.before > 0 and self.apart / self.before > UNTOLD
         return PRIOR if mostly else ""
 
