@@ -2,8 +2,9 @@
 
 The table is taken as the population, of which samples are drawn with unequal chances; weights are one over the chance. Each
 sample is published with its weight in bins, and the release is asked for weighted counts, shares, averages and medians of people
-with a secret value; *held* is the part of 95 % intervals that have the population's figure in them. *Sampling* and *release* are
-the means of the two parts of standard errors, relative to the figure. Regressions: the secret on numbers and frequent levels,
+with a secret value, and for shares and averages that only quasi columns decide (*no secret*), of which the release leaves nothing
+open. *Held* is the part of 95 % intervals that have the population's figure in them. *Sampling* and *release* are the means of
+the two parts of standard errors of counts, relative to the figure. Regressions: the secret on numbers and frequent levels,
 weighted, with the sandwich covariance of the design on ten completed tables, combined by Rubin's rules; held are the coefficients
 of the same regression on the whole population. Beside it the same without weights.
 
@@ -32,7 +33,7 @@ from sfumato.arrays import Array, Flags, Floats
 from sfumato.query.rubin import combine
 
 SAMPLE, TABLES = 20_000, 10
-KINDS = ("count", "share", "average", "median")
+KINDS = ("count", "share", "average", "median", "no secret")
 COLUMNS = [
     "chances by",
     "samples",
@@ -192,12 +193,12 @@ def judged(people: Population, sample: Sample, turn: int) -> dict[str, Any]:
     found: dict[str, Any] = {kind: [] for kind in (*KINDS, "sampling", "release", "plain")}
     for kind, sql, truth in questions(people, np.random.default_rng(turn)):
         for weighted in (True, False):
-            answer = release.count(sql, weighted=weighted)
-            if answer.low is None:
+            answer = release.count(sql, weighted=weighted) if weighted or kind != "no secret" else None
+            if answer is None or answer.low is None:
                 continue
             held = answer.low - 1e-9 <= truth <= answer.high + 1e-9
             if not weighted:
-                found["plain"] += [held] if kind != "count" else []
+                found["plain"] += [held] if kind in ("share", "average", "median") else []
                 continue
             found[kind].append(held)
             if kind == "count":
@@ -213,10 +214,10 @@ def questions(people: Population, random: np.random.Generator) -> Iterator[tuple
     secret, age = people.columns[people.secret], people.columns["age"].astype(np.float64)
     values, times = np.unique(secret, return_counts=True)
     often = values[np.argsort(-times)][:4]
-    for turn in range(24):
-        value, kind = random.choice(often), KINDS[turn % 4]
+    for turn in range(48):
+        value, kind = random.choice(often), KINDS[turn % 4] if turn < 24 else "no secret"
         who, words = np.ones(people.people, bool), []
-        for name in random.choice([name for name in people.quasi if name != "age"], 1 + turn // 12, replace=False):
+        for name in random.choice([name for name in people.quasi if name != "age"], 1 + turn // 12 % 2, replace=False):
             levels, many = np.unique(people.columns[name], return_counts=True)
             level = random.choice(levels[many >= 0.05 * people.people])
             who &= people.columns[name] == level
@@ -225,7 +226,11 @@ def questions(people: Population, random: np.random.Generator) -> Iterator[tuple
         if mine.sum() < 0.004 * people.people:
             continue
         where, has = " AND ".join(words), f"{people.secret} = '{value}'"
-        if kind == "share":
+        if kind == "no secret":
+            young = age < 40
+            asked = [("AVG(age)", age[who].mean()), ("SHARE(age < 40)", young[who].mean()), ("COUNT(*)", who.sum())][turn % 3]
+            yield kind, f"SELECT {asked[0]} WHERE {where}", float(asked[1])
+        elif kind == "share":
             yield kind, f"SELECT SHARE({has}) WHERE {where}", float(mine.sum() / who.sum())
         elif kind == "count":
             yield kind, f"SELECT COUNT(*) WHERE {where} AND {has}", float(mine.sum())
