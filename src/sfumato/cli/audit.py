@@ -249,6 +249,7 @@ def read_outsiders(release: Path, people: Path) -> Table:
         sensitive=[nothing],
         types={name: kind for name, kind in public.types.items() if name in public.quasi},
         recode=public.recode,
+        weight=public.weight,
     )
     return Table.from_frame(read.append_column(nothing, pa.array(["outsider"] * read.num_rows)), schema)
 

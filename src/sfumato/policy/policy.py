@@ -44,6 +44,7 @@ TABLES = (
     "columns",
     "unit",
     "secrets",
+    "weight",
     "types",
     "recode",
     "bins",
@@ -270,8 +271,9 @@ def _schema(document: PolicySection, warnings: list[str], base: Path | None, fil
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
         arguments["people"] = dict(section(document, "people"))
-    if "unit" in document:
-        arguments["unit"] = dict(section(document, "unit"))
+    for name in ("unit", "weight"):
+        if name in document:
+            arguments[name] = dict(section(document, name))
     population = section(document, "population")
     known_keys(population, "[population]", ("people",))
     if "population" in document:

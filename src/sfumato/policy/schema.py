@@ -79,6 +79,19 @@ class ColumnsSection(TypedDict, total=False):
     allow_unique: Texts
 
 
+class WeightSection(TypedDict):
+    """The weight of a survey."""
+
+    column: str
+    made_without_secrets: NotRequired[bool]
+    bins: NotRequired[Literal["1-2-5"] | Annotated[list[PolicyNumber | Literal["inf"]], limits(minItems=2)]]
+    values: NotRequired[Literal["mean", "middle"] | Annotated[list[PolicyNumber], limits(minItems=1)]]
+    floor: NotRequired[Annotated[int, limits(minimum=2)]]
+    strata: NotRequired[str]
+    cluster: NotRequired[str]
+    from_table: NotRequired[bool]
+
+
 class RecodeRule(TypedDict, total=False):
     """How a column is made coarser: keys of one recoding."""
 
@@ -170,6 +183,7 @@ class PolicyDocument(TypedDict):
     unit: NotRequired[UnitSection]
     columns: ColumnsSection
     secrets: NotRequired[dict[str, str | Annotated[Texts, limits(minItems=1, uniqueItems=True)]]]
+    weight: NotRequired[WeightSection]
     types: NotRequired[dict[str, Kind]]
     recode: NotRequired[dict[str, RecodeRule]]
     bins: NotRequired[dict[str, PolicyEdges | BinsRule]]

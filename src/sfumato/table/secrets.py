@@ -78,6 +78,37 @@ def check_bundled(schema: Schema) -> None:
             )
 
 
+_PROTECT = (
+    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in '
+    "combinations of their values, and in a single one only by the sum over the combinations that have it"
+)
+
+
+def check_protect(schema: Schema) -> Any:
+    """Return what is bounded of several sensitive columns, refused where nothing says so; of one there is nothing to say."""
+    if schema.protect not in (None, "each", "combination"):
+        raise PolicyError(f"protect: expected 'each' or 'combination', got {schema.protect!r}", hint=_PROTECT)
+    if len(schema.sensitive) == 1:
+        return None
+    if schema.bundled:
+        if schema.protect == "combination":
+            raise PolicyError(
+                "protect: a person may have several values of a secret, so that each is protected by itself",
+                hint='protect = "each", or leave it out',
+            )
+        return "each"
+    if schema.protect is None:
+        listed = ", ".join(map(repr, schema.sensitive[:10])) + (
+            f" and {len(schema.sensitive) - 10} more" if len(schema.sensitive) > 10 else ""
+        )
+        raise PolicyError(
+            f"protect: {listed} are sensitive, and nothing says whether each is protected by itself, or "
+            "only what they are together",
+            hint=_PROTECT,
+        )
+    return schema.protect
+
+
 def check_people(schema: Schema) -> None:
     """Refuse columns that there are not, and rules that would look at a secret."""
     rule = schema.people_rule
