@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato import notebook
+from sfumato.charts.pictures import Library
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
@@ -131,11 +132,11 @@ class Estimate(Framed):
         """
         return pa.table({name: pa.array([figure], pa.float64()) for name, figure in self.columns().items()})
 
-    def plot(self) -> Any:
-        """Return a chart of the point with its interval (needs the extra `report`)."""
+    def plot(self, library: Library | None = None) -> Any:
+        """Return a picture of the point with its interval, drawn by altair (the extra `report`) or matplotlib."""
         from sfumato.query.plots import plot_answer
 
-        return plot_answer([("", self)], ())
+        return plot_answer([("", self)], (), library)
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
@@ -204,11 +205,12 @@ class GroupedAnswer(Framed):
             rows.append((*cell_texts(self.columns, key), *figures))
         return rows
 
-    def plot(self) -> Any:
-        """Return a chart of the cells, each a point with its interval (needs the extra `report`)."""
+    def plot(self, library: Library | None = None) -> Any:
+        """Return a picture of the cells, each a point with its interval, drawn by altair (the extra `report`) or matplotlib."""
         from sfumato.query.plots import plot_answer
 
-        return plot_answer([(", ".join(cell_texts(self.columns, key)), estimate) for key, estimate in self.cells], self.columns)
+        cells = [(", ".join(cell_texts(self.columns, key)), estimate) for key, estimate in self.cells]
+        return plot_answer(cells, self.columns, library)
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the grouped columns, then the figure under its name (count), std_error, low, high."""

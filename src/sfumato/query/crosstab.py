@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import notebook
+from sfumato.charts.pictures import Library
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimate, Estimator, Framed, GroupedAnswer, free_names, text_table
 from sfumato.query.count import count, engine_for, having
@@ -111,11 +112,11 @@ class Crosstab(Framed):
         kinds = [pa.string()] * 2 + [pa.float64()] * len(figures)
         return pa.table({name: pa.array(values, kind) for (name, values), kind in zip(columns.items(), kinds, strict=True)})
 
-    def plot(self) -> Any:
-        """Return a heat map of lift (needs the extra `report`)."""
+    def plot(self, library: Library | None = None) -> Any:
+        """Return a heat map of lift, drawn by altair (the extra `report`) or matplotlib."""
         from sfumato.query.plots import plot_crosstab
 
-        return plot_crosstab(self)
+        return plot_crosstab(self, library)
 
 
 _FIGURES = ("count", "std_error", "low", "high", "expected", "lift", "lift_low", "lift_high")

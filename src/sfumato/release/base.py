@@ -175,6 +175,10 @@ class Release(_Fields):
         person may add up to more than 1.
         """
 
+    def largest_shares(self) -> Floats | None:
+        """Return the largest share of each value in a group: a reader's largest belief. None if groups show no exact counts."""
+        return None
+
     @abstractmethod
     def mean_beliefs(self, people: Any) -> Floats:
         """Return the same where she may be any of the published rows that fit: a mean over them, which adds up to 1."""
@@ -322,6 +326,12 @@ class Release(_Fields):
         from sfumato.query.quality import quality
 
         return quality(self, weighted=weighted)
+
+    def plot(self, library: Literal["altair", "matplotlib"] | None = None) -> Any:
+        """Return a picture of what a reader may learn of one person: each value's share, its largest in a group, its bound."""
+        from sfumato.query.plots import plot_release
+
+        return plot_release(self, library)
 
     def probabilities(self, kind: Native | None = None) -> Any:
         """Return a frame: every published row's quasi values and a probability of each sensitive value, adding up to one.
