@@ -22,6 +22,7 @@ from sfumato.cli import (
     report,
     sample,
     studio,
+    study,
 )
 from sfumato.cli._state import STATE
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (explain, compare, publish, audit, attack, report, query, page, complete, sample, studio, demo, doctor):
+for module in (explain, compare, publish, audit, attack, report, query, page, complete, sample, study, studio, demo, doctor):
     name = module.__name__.rpartition(".")[2]  # one verb a file, of the same name
     app.command(name)(getattr(module, name))
 app.add_typer(policy.app, name="policy")
