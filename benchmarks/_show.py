@@ -12,9 +12,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sfumato.studies.cells import Cell, text
+from sfumato.studies import cells
 
 _WIDE = 220  # columns of a file: a table that is cut to fit a screen cannot be read there
+
+
+Cell = cells.Cell
+text = cells.text
 
 
 class Show:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +17,7 @@ from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table
 
 
-class Source(Protocol):
+class Source(Hashable, Protocol):
     """Tables of so many people, one for every secret that is studied."""
 
     @property

@@ -23,7 +23,7 @@ KNOWN = 0.05
 """A share is known when the clipped ratio strays from it by this much or less."""
 
 
-def measure(_: Source, *, epsilon: float, share: float, draws: int, repeats: int, people: Sequence[int], seed: int) -> Rows:
+def measure(source: Source, *, epsilon: float, share: float, draws: int, repeats: int, people: Sequence[int], seed: int) -> Rows:
     """Return the theorem's mean and variance of the ratio beside drawn ones."""
     coins = np.random.default_rng(seed)
     b = 1 / epsilon

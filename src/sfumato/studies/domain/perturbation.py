@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,7 @@ def rho(attribute: str, level: int) -> sfumato.RhoPrivacy:
 def published(method: Method, table: sfumato.Table, requirement: Requirement, *, seed: int = SEED) -> RandomizedRelease:
     """Return a randomized release."""
     release = method.run(table, requirement, random=seed).release
-    assert isinstance(release, RandomizedRelease)
-    return release
+    return cast("RandomizedRelease", release)
 
 
 def mean_retention(release: RandomizedRelease, table: sfumato.Table) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sfumato.studies.census import GENERATED, Census
 from sfumato.studies.domain.perturbation import rho
 from sfumato.studies.draw import lines
 from sfumato.studies.source import Source
-from sfumato.studies.study import SEEDS, Rows, Study, Verdict
+from sfumato.studies.study import SEEDS, Claims, Rows, Study, Verdict
 
 ORDERS: tuple[Literal["paper", "improved"], ...] = ("paper", "improved")
 PRINTED = {
@@ -34,8 +34,7 @@ def measure(source: Source, *, people: Sequence[int], level: int, seed: int) -> 
     for many in people:
         for order in ORDERS:
             outcome = SmallDomain(order=order).run(source.table(secret, many), rho(secret, level), random=seed)
-            release = outcome.release
-            assert isinstance(release, RandomizedRelease)
+            release = cast("RandomizedRelease", outcome.release)
             rows.append(
                 {
                     "people": many,
@@ -72,7 +71,7 @@ def judge(rows: Rows) -> Verdict:
         f"{span('γ', '.2f')} "
         f"(2.6–2.8), from {span('groups', 'g')} initial groups (17–20), and there are {span('parts', 'g')} of them (8–15)."
     )
-    claims = {
+    claims: Claims = {
         "domains of parts are at most half of the whole": small,
         "γ of parts stays close to 2.5 (to 0.5)": same,
         "initial groups are as many as printed, to 2": near,

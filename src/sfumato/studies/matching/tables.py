@@ -81,7 +81,9 @@ def declared(table: Table) -> Table:
         if column.name not in domains:
             values = [value.as_py() for value in column.values]
             whole = all(isinstance(value, int) for value in values)
-            domains[column.name] = {"min": min(values), "max": max(values)} if whole and column.numeric else list(column.labels)
+            domains[column.name] = (
+                {"min": min(values), "max": max(values)} if whole and column.kind == "numeric" else list(column.labels())
+            )
     domains.setdefault(schema.sensitive[0], list(table.sensitive.labels))
     return Table.from_frame(table.to_arrow(), replace(schema, domains=domains))
 
