@@ -15,6 +15,7 @@ from sfumato.policy.lists import why_list
 from sfumato.policy.opening import divided_from
 from sfumato.policy.profile import Profile
 from sfumato.policy.proposal import kind_of
+from sfumato.policy.roles import is_weight
 from sfumato.policy.rule import ProposedRule
 from sfumato.policy.words import growth_in_words, most_sensitive, series, value_in_words
 from sfumato.privacy.growth import HALF
@@ -61,6 +62,7 @@ def write_draft(draft: Draft) -> str:
             *_people(draft),
             *_columns(draft),
             *_secrets(draft),
+            *_weight(draft),
             *_types(draft),
             *_recodes(draft),
             *(_about_sets(draft, line) for line in _bins(draft)),
@@ -181,6 +183,20 @@ def _secrets(draft: Draft) -> list[str]:
         asked = f"  # ? {_comment(why_list(columns))}" if len(columns) > 1 else ""
         lines.append(f"{toml_text(name)} = {made}{asked}")
     return [*lines, ""]
+
+
+def _weight(draft: Draft) -> list[str]:
+    """Return how a column that looks like the weight of a survey would be published: nobody but the publisher knows how it was
+    made."""
+    found = [name for name in draft.names("other") if is_weight(draft.looked.by_name[name])]
+    if not found:
+        return []
+    return [
+        "# [weight]                      # ? for how many people of the population somebody stands: published in bins only",
+        f"# column = {toml_text(found[0])}  # then no longer under other",
+        "# made_without_secrets = false  # true: it was neither calibrated nor adjusted for non-response on a secret",
+        "",
+    ]
 
 
 def _columns(draft: Draft) -> list[str]:

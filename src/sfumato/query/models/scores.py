@@ -109,7 +109,7 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     unknown = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.model_error.tolist()
     variance = spread.placement + unknown.variance + spread.noise + a2 * spread.own + b2 * spread.alike
-    return Moments(mean_of(inside, terms), variance, unknown.note(variance), unknown.variance)
+    return Moments(mean_of(inside, terms), variance, unknown.note(variance, inside.mostly), unknown.variance)
 
 
 def _unknown(inside: Inside, along: Floats) -> Unknown:
