@@ -12,7 +12,7 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.studies.study import Paper, Study
 
 FOLDERS: Mapping[Paper, str] = {"001": "buckets", "002": "domain", "003": "matching", "004": "fragments"}
-_FIGURE = re.compile(r"(fig\d+|table\d+|theorem\d+|partitions)")
+_FIGURE = re.compile(r"(fig\d+|table\d+|theorem\d+|section\d+|partitions)")
 
 
 @cache
