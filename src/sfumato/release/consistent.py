@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.basis import BASES
 from sfumato.errors import FormatError
 from sfumato.release.programs import FOREIGN, PROGRAMS, program_of
+from sfumato.release.weights import weight_fault
 
 if TYPE_CHECKING:
     from sfumato.release.manifest import Manifest
@@ -199,6 +200,7 @@ RULES = (
     Rule("seed", "only what follows from a seed can be made again", _seed_stated),
     Rule("sets", "sets are bounded by methods that keep such bounds, and listed where values are", _sets_kept),
     Rule("columns", "each of several columns is protected by methods that can, against one adversary", _columns_kept),
+    Rule("weight", "a weight is published in bins of enough people, beside claims that allow for how it was made", weight_fault),
     Rule("bundles", "people have several values of a secret only where the method counts what they have", _bundles_made),
 )
 """All that a manifest's statements have to keep, in the order in which faults are told."""

@@ -29,6 +29,7 @@ from sfumato.release.coding import (
 )
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
+from sfumato.release.weights import beside_weight
 from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
@@ -158,7 +159,8 @@ class RandomizedRelease(Release):
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
-        return randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
+        made = randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
+        return beside_weight(made, self.manifest.schema.get("declared", {}))
 
     def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the parts by what the manifest says of them, and the rows by quasi values and value."""

@@ -25,6 +25,7 @@ from sfumato.table.gather import Gathered, gather, stacked
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
 from sfumato.table.source import Memory, comparable, remembered
+from sfumato.table.weight import Weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     source = RawColumns((*quasi, *sensitive), identity, rows, kept, person_of(data, schema, reading.known))
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
-    schema = settled(schema, sensitive, [counted(column.codes, column.size) for column in sensitive])
+    schema = settled(schema, [*quasi, *sensitive])
     published = tuple(recoded(column, schema) for column in quasi)
     values = [] if closed[0] else [few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
@@ -244,18 +245,27 @@ def recoded(column: Column, schema: Schema) -> Column:
     return in_declared_type(column, schema) if schema.by_cell and not binned else column
 
 
-def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) -> Schema:
-    """Return the schema in which bins of equally many people have their edges, given how often each code of a column occurs."""
-    found = dict(schema.bins)
-    for column, times in zip(columns, counts, strict=True):
+def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array] | None = None) -> Schema:
+    """Return the schema in which bins of equally many people, and those of the weight, have their edges.
+
+    `counts` say how often each code of a column occurs, where columns have no rows, or a row is not a person.
+    """
+    found, weight = dict(schema.bins), schema.weight
+    for j, column in enumerate(columns):
         rule = schema.bins.get(column.name)
-        if not isinstance(rule, EqualPeople):
+        weighs = isinstance(weight, Weight) and column.name == weight.column and not schema.by_cell
+        if not weighs and not isinstance(rule, EqualPeople):
             continue
         if column.kind != "numeric" or not len(column.values):
             raise _no_numbers(column)
-        numbers = column.values.to_numpy(zero_copy_only=False)
-        found[column.name] = rule.over(numbers, times[: len(column.values)], column.name)
-    return schema if found == dict(schema.bins) else replace(schema, bins=found)
+        times = counted(column.codes, column.size) if counts is None else counts[j]
+        numbers, people = column.values.to_numpy(zero_copy_only=False), times[: len(column.values)]
+        if isinstance(rule, EqualPeople):
+            found[column.name] = rule.over(numbers, people, column.name)
+        elif isinstance(weight, Weight):
+            weight = weight.over(numbers, people)
+    same = found == dict(schema.bins) and weight == schema.weight
+    return schema if same else replace(schema, bins=found, weight=weight)
 
 
 def few_values(column: Column, schema: Schema) -> Column:

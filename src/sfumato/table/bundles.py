@@ -199,6 +199,7 @@ def assemble_bundles(
     if kept is not None:
         quasi, attribute = [taken(column, kept) for column in quasi], attribute.at(kept)
         attribute = attribute if cells else attribute.only_used()
+    schema = settled(schema, quasi)
     published = tuple(recoded(column, schema) for column in quasi)
     for column in (*published, *secrets):
         check_domain(column, schema)

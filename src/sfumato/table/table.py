@@ -31,6 +31,7 @@ from sfumato.table.recode import Recode
 from sfumato.table.schema import Schema
 from sfumato.table.source import SharedFile
 from sfumato.table.textfile import ReadOptions
+from sfumato.table.weight import in_words
 
 _SHOWN = 5
 
@@ -133,6 +134,7 @@ class Table:
             exact = self.schema.people_rule.alike == "exact"
             what = f"How many {name} a {whom} has" if exact else f"In which band the number of {name} of a {whom} lies"
             said.append(f"{what} is published ({name!r}): it is shown, and not protected.")
+        said += [] if self.schema.weight is None else [in_words(self.schema.weight)]
         if self.suspects:
             said.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
         columns = self._source.columns

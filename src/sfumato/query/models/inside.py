@@ -52,7 +52,7 @@ from sfumato.table.column import Column
 WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 FEW_VALUES = 3  # sets of more values share one decomposition
 _ROOTS = 1 << 26  # bytes that are kept of such sets' own decompositions
-UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
+UNTOLD, MOSTLY = 0.95, 0.5  # mostly prior: so much of what was unknown before still is, and that much of its error
 
 PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
 
@@ -87,9 +87,9 @@ class Unknown(NamedTuple):
     apart: float
     before: float
 
-    def note(self, variance: float) -> str:
-        """Return why a number with so much variance in all has no interval, if so: it is mostly prior."""
-        mostly = 2 * self.apart > variance and self.before > 0 and self.apart / self.before > UNTOLD
+    def note(self, variance: float, part: float = MOSTLY) -> str:
+        """Return why a number with so much variance in all has no interval, if so: more than this part of it is prior."""
+        mostly = self.apart > part * variance and self.before > 0 and self.apart / self.before > UNTOLD
         return PRIOR if mostly else ""
 
 
@@ -105,6 +105,7 @@ class Inside:
     small: Array  # chances as whole numbers, box by box: see `kernels.rake` and `kernels.pack`
     scale: Array  # what 1 of them is, for every goal
     model_error: Floats  # a², b²
+    mostly: float = MOSTLY
 
     version: ClassVar[int] = 6
 
@@ -114,8 +115,8 @@ class Inside:
         return cls.of_cells(groups, *cells_of(groups.index, groups.columns))
 
     @classmethod
-    def of_cells(cls, groups: Buckets, cells: Cells, directions: Directions) -> Inside:
-        """Return the same where the cells of the boxes are known."""
+    def of_cells(cls, groups: Buckets, cells: Cells, directions: Directions, model_error: Floats | None = None) -> Inside:
+        """Return the same where the cells of the boxes are known, and what the model misses if so."""
         index, noise = groups.index, groups.noise_variance
         shown = np.zeros((index.groups, index.values))
         shown[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
@@ -124,7 +125,8 @@ class Inside:
         chances = rake(cells, directions, weights, goals)
         small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
         kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
-        model_error = learn_model_error(cells, directions, shown, noise)
+        if model_error is None:
+            model_error = learn_model_error(cells, directions, [shown], noise)
         return cls(index, cells, directions, weights, goals, small, scale, model_error)
 
     @cached_property
@@ -161,7 +163,7 @@ class Inside:
         unknown = self._unknown(wanted, along)
         loose = unknown.variance + self._unseen(question, along, asked.each)
         variance = asked.placement + loose + asked.noise + float(self.model_error[0]) * asked.squares
-        return Moments(asked.found, variance, unknown.note(variance), loose)
+        return Moments(asked.found, variance, unknown.note(variance, self.mostly), loose)
 
     def _unseen(self, question: Asked, along: Floats, each: Array) -> float:
         """Return the variance of what no weight says: what all boxes miss alike, and what tells values that share a level."""
@@ -337,12 +339,26 @@ _MOST = 1.0  # a and b are at most this
 _FAR = 9.0  # a squared error of so many variances counts no more
 
 
-def learn_model_error(cells: Cells, directions: Directions, shown: Floats, noise: Floats) -> Floats:
-    """Return a² and b² of a release."""
-    if len(shown) < _FEWEST:
-        return np.array([_UNLEARNED**2, ALIKE**2])
+def learn_model_error(
+    cells: Cells, directions: Directions, tables: Sequence[Floats], noise: Floats, least: float = ALIKE
+) -> Floats:
+    """Return a² and b² of a release, b being at `least` so much.
+
+    Each table of what boxes show [boxes × values] has a model of its own, and all of them are judged together.
+    """
+    if not tables or len(tables[0]) < _FEWEST:
+        return np.array([_UNLEARNED**2, least**2])
     means = box_means(cells, directions)
     whole, first = pair_boxes(means)
+    halved = [_split(cells, directions, shown, noise, (whole, first)) for shown in tables]
+    return _judge(halved, _signs(means, whole, first, int(whole.max()) + 1), least)
+
+
+def _split(
+    cells: Cells, directions: Directions, shown: Floats, noise: Floats, paired: tuple[Integers, Flags]
+) -> tuple[Splits, Fit]:
+    """Return how far off the halves of merged boxes are that a model of the merged ones predicts, and that model."""
+    whole, first = paired
     merged, order = cells.merged(whole)
     pairs = int(whole.max()) + 1
     both, halves = np.zeros((2, pairs, shown.shape[1]))
@@ -371,7 +387,7 @@ def learn_model_error(cells: Cells, directions: Directions, shown: Floats, noise
     splits = Splits(
         off, spread[chosen], np.where(all_ > 0, unclear, 0.0), differ @ directions.matrix, box[chosen], goals.value[chosen]
     )
-    return _judge(splits, again, _signs(means, whole, first, pairs))
+    return splits, again
 
 
 class Splits(NamedTuple):
@@ -389,27 +405,29 @@ class Splits(NamedTuple):
     value: Small
 
 
-def _judge(splits: Splits, fit: Fit, signs: Floats) -> Floats:
+def _judge(halved: Sequence[tuple[Splits, Fit]], signs: Floats, least: float) -> Floats:
     """Return a² and b² that explain errors of predicted halves, beside chance, noise and unknown weights."""
-    off, spread, noise, differ, box, value = splits
-    own, many = np.zeros(len(off)), []
-    for v in np.unique(value):
-        rows = value == v
-        precision = fit.information(np.array([v]))
-        precision[np.diag_indices_from(precision)] += 1.0 / (WIDER * fit.tau2[:, v])
-        unknown = max(1.0, float(fit.chi2[v])) * np.linalg.inv(precision)
-        own[rows] = ((differ[rows] @ unknown) * differ[rows]).sum(axis=1)
-        turned = signs[box[rows]]
-        along = turned.T @ differ[rows]
-        chance = (spread[rows] + noise[rows]).sum() + ((along @ unknown) * along).sum(axis=1)
-        square, common = (np.full_like(chance, one) for one in ((spread[rows] ** 2).sum(), spread[rows].sum() ** 2))
-        many.append(np.stack([turned.T @ off[rows], chance, square, common]))
-    known = spread > 0.5
-    pairs = len(np.unique(box[known]))
-    a2 = _excess(off[known], (spread + noise + own)[known], spread[known] ** 2, pairs)
+    single, many, pairs = [], [], 0
+    for (off, spread, noise, differ, box, value), fit in halved:
+        own = np.zeros(len(off))
+        for v in np.unique(value):
+            rows = value == v
+            precision = fit.information(np.array([v]))
+            precision[np.diag_indices_from(precision)] += 1.0 / (WIDER * fit.tau2[:, v])
+            unknown = max(1.0, float(fit.chi2[v])) * np.linalg.inv(precision)
+            own[rows] = ((differ[rows] @ unknown) * differ[rows]).sum(axis=1)
+            turned = signs[box[rows]]
+            along = turned.T @ differ[rows]
+            chance = (spread[rows] + noise[rows]).sum() + ((along @ unknown) * along).sum(axis=1)
+            square, common = (np.full_like(chance, one) for one in ((spread[rows] ** 2).sum(), spread[rows].sum() ** 2))
+            many.append(np.stack([turned.T @ off[rows], chance, square, common]))
+        known = spread > 0.5
+        pairs = max(pairs, len(np.unique(box[known])))  # errors of one pair may go together
+        single.append(np.stack([off, spread + noise + own, spread**2])[:, known])
+    a2 = _excess(*np.concatenate(single, axis=1), pairs)
     total, chance, square, common = np.concatenate(many, axis=1)
     b2 = _excess(total, chance + a2 * square, common, signs.shape[1])
-    return np.array([a2, min(max(b2, ALIKE**2), max(a2, ALIKE**2))])
+    return np.array([a2, min(max(b2, least**2), max(a2, least**2))])
 
 
 def _excess(off: Floats, chance: Floats, square: Floats, units: int) -> float:

@@ -112,7 +112,7 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     a2, b2 = inside.model_error.tolist()
     loose = unknown.variance + b2 * float(((np.abs(along[1:]).sum(axis=1) / 2) ** 2).sum())
     variance = spread.placement + loose + spread.noise + a2 * spread.own
-    return Moments(mean_of(inside, terms), variance, unknown.note(variance), loose)
+    return Moments(mean_of(inside, terms), variance, unknown.note(variance, inside.mostly), loose)
 
 
 def _unknown(inside: Inside, along: Floats) -> Unknown:
