@@ -176,7 +176,7 @@ class Inside:
             if column in self.sharing:
                 level, many, tau2 = self.sharing[column]
                 people = each[self.cells.cell[rows]] * self.index.table.heads(rows)
-                of_code = np.bincount(self.index.table.codes[column][rows], people, len(level))
+                of_code = np.bincount(self.index.table.codes[column][rows], people, len(level)).astype(np.float64)
                 of_code -= (np.bincount(level, of_code, len(many)) / many)[level]
                 found += float(part @ tau2[values]) * float(of_code @ of_code)
         return found
@@ -424,7 +424,8 @@ def _judge(halved: Sequence[tuple[Splits, Fit]], signs: Floats, least: float) ->
         known = spread > 0.5
         pairs = max(pairs, len(np.unique(box[known])))  # errors of one pair may go together
         single.append(np.stack([off, spread + noise + own, spread**2])[:, known])
-    a2 = _excess(*np.concatenate(single, axis=1), pairs)
+    off, chance, square = np.concatenate(single, axis=1)
+    a2 = _excess(off, chance, square, pairs)
     total, chance, square, common = np.concatenate(many, axis=1)
     b2 = _excess(total, chance + a2 * square, common, signs.shape[1])
     return np.array([a2, min(max(b2, least**2), max(a2, least**2))])
