@@ -1,7 +1,12 @@
 """Weights of surveys: public bins with enough people, and numbers that follow from weights alone."""
 
+import contextlib
+import json
+import math
+import shutil
 from dataclasses import replace
-from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +15,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import LDiversity, Schema, Table
-from sfumato.errors import InputError, NotProvable, PolicyError
+from sfumato.errors import FormatError, InputError, NotProvable, PolicyError
 from sfumato.methods import Boxes, NoisyBoxes
 from sfumato.privacy import Differential
 from sfumato.table.weight import Weight
@@ -44,9 +49,9 @@ def test_steps_leave_no_bin_below_the_floor_and_stand_for_their_mean() -> None:
     means = [numbers[place == k].mean() for k in range(len(edges) - 1)]
     assert own["values"] == pytest.approx(means, rel=6e-4)
     assert np.asarray(table.column("wt").arrow()) == pytest.approx(np.array(own["values"])[place])
-    assert len(own["values"]) > 5
-    steps = {Fraction(str(edge)) for edge in own["bins"][1:-1]}
-    assert all(edge % 10 == 0 for edge in steps)
+    assert 15 < len(own["values"]) < 30
+    assert all(isinstance(edge, int) for edge in own["bins"][1:-1])  # multiples of 1: a tenth of the 1 % point is 1.7
+    assert all(10 * high >= 11 * low for low, high in pairwise(edges))
 
 
 def test_the_order_of_rows_decides_nothing() -> None:
@@ -110,6 +115,7 @@ def test_a_forged_weight_is_a_finding() -> None:
     stated = made.manifest.schema["declared"]["weight"]
     for forged, found in (
         ({"floor": 1500}, "fewer people than the floor"),
+        ({"column": "age"}, "stand for no bin"),
         ({"values": [value + 1 for value in stated["values"]]}, "stand for no bin"),
     ):
         declared = {**made.manifest.schema["declared"], "weight": {**stated, **forged}}
@@ -124,3 +130,34 @@ def test_a_settled_weight_reads_back_as_it_was_written() -> None:
     assert Schema.from_dict(own.to_dict()).to_dict() == own.to_dict()
     assert isinstance(own.weight, Weight)
     assert own.weight.from_table
+
+
+FORGED = (
+    {"values": []}, {"values": "mean"}, {"values": [1, 2, 3]}, {"bins": [0]}, {"bins": "1-2-5"}, {"bins": ["inf", 0]},
+    {"bins": [0, 1e308], "values": [math.inf]}, {"bins": ["1/0", 5], "values": [3]}, {"column": 3},
+    {"column": "ill"}, {"floor": -1}, {"floor": 10**40}, {"strata": "ill"}, {"cluster": ""}, {"from_table": "yes"},
+    {"made_without_secrets": None}, {"more": 1}, {"values": ["9" * 300 + "/7"]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", [*FORGED, None])
+def test_a_forged_manifest_is_refused_and_audited_without_harm(
+    forged: dict[str, Any] | None, saved: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(saved, tmp_path / "release")
+    place = tmp_path / "release" / "manifest.json"
+    document = json.loads(place.read_text())
+    declared = document["schema"]["declared"]
+    declared["weight"] = [] if forged is None else {**declared["weight"], **forged}
+    place.write_text(json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
+    with pytest.raises(FormatError):
+        sf.Release.load(tmp_path / "release")
+    with contextlib.suppress(FormatError):
+        assert not sf.audit(tmp_path / "release").holds
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("weights") / "release"
+    sf.publish(sample(600), LDiversity(3), schema=schema(made_without_secrets=True), method=Boxes(), seed=1).save(place)
+    return place

@@ -31,6 +31,8 @@ from sfumato.table.table import Table
 MOST_VICTIMS = 20_000
 """Larger tables are attacked on a sample of people; what is learned is learned from the whole release."""
 
+PRESENCE = "presence"
+
 PAIRS = 100_000_000
 """The same where every record has ranges of its own: so many pairs of a person and a record are compared."""
 
@@ -64,7 +66,7 @@ ATTACKS: dict[str, Attack] = {
         Attack("composition", "holder", "puts two releases about the same people together", "composition"),
         Attack("skewness", "reader", "compares her belief with the share of a value, and of sets of values", "skewness"),
         Attack("containment", "reader", "takes every group whose ranges may hold a person", "containment"),
-        Attack("presence", "stranger", "asks whether a person is in the table at all", "presence"),
+        Attack(PRESENCE, "stranger", "asks whether a person is in the table at all", "presence"),
         Attack("rows", "linker", "knows which rows are one person's", "rows"),
     )
 }
@@ -158,10 +160,13 @@ def _each(
     unknown = None if set(away) & set(release.secrets) else outsiders  # whose values nobody knows
     results = []
     for k, (name, part) in enumerate(zip(release.secrets, release.each, strict=True)):
-        own = attack(
+        own = [attack for attack in _names(asked) if attack != PRESENCE or k == 0]  # whoever is in the table, whatever is secret
+        if not own:
+            continue
+        reached = attack(
             part,
             people[name],
-            asked,
+            own,
             outsiders=away.get(name, unknown),
             sets={label: values for label, values in sets.items() if set(values) <= set(part.labels)},
             others=others,
@@ -169,10 +174,15 @@ def _each(
             random=coins.spawn(k),
             progress=progress,
         )
-        results += [
-            replace(result, variant=f"{result.variant}, {name}" if result.variant else name, secret=name) for result in own
-        ]
+        results += [_named(result, name) for result in reached]
     return results
+
+
+def _named(result: AttackResult, secret: str) -> AttackResult:
+    """Return a result under the name of the secret that it is about; presence is about none."""
+    if result.attack == PRESENCE:
+        return result
+    return replace(result, variant=f"{result.variant}, {secret}" if result.variant else secret, secret=secret)
 
 
 def _held(
@@ -323,7 +333,7 @@ def _run(attack: Attack, sight: Sight, judge: Judge) -> list[AttackResult]:
     try:
         for guess in attack.run(sight):
             spent = time.process_time() - began
-            if attack.name == "presence":
+            if attack.name == PRESENCE:
                 results.append(judge.score_presence(guess, attack=attack.name, release=sight.release, seconds=spent))
             else:
                 results.append(judge.score(guess, attack=attack.name, knows=attack.knows, seconds=spent))

@@ -159,7 +159,7 @@ def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
     bundled, alike = manifest.bundled, manifest.alike
     own = {"one_row_per_person": one_row, "sets": sets, "several": several, "bundled": bundled}
     made = Claim.association(claim.adversary, alike=alike, household=manifest.household, by_band=manifest.by_band, **own)
-    return beside_weight(made, manifest.schema["declared"])
+    return beside_weight(made, manifest.schema.get("declared", {}))
 
 
 def noisy_counts(st: pa.Table, column: str, group: Array, value: Array, cells: int) -> Integers:

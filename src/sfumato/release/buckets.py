@@ -163,6 +163,14 @@ class BucketsRelease(Shows, Release):
         """
         return self._believed(people, largest=True)
 
+    def largest_shares(self) -> Floats | None:
+        """Return the largest share of each value in a group; nothing of noisy counts, which no claim compares with a bound."""
+        if self.noisy:
+            return None
+        largest = np.zeros(len(self.events))
+        np.maximum.at(largest, self.st_value, self._shares)
+        return largest
+
     def mean_beliefs(self, people: Any) -> Floats:
         """Return the same shares averaged over the published rows that fit a person."""
         return self._believed(people, largest=False)

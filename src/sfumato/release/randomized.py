@@ -160,7 +160,7 @@ class RandomizedRelease(Release):
         """Return the claim against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
         made = randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
-        return beside_weight(made, self.manifest.schema["declared"])
+        return beside_weight(made, self.manifest.schema.get("declared", {}))
 
     def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the parts by what the manifest says of them, and the rows by quasi values and value."""

@@ -121,7 +121,7 @@ def _with_key(data: pa.Table, rule: People) -> tuple[pa.Table, int]:
     for name in rule.key if rule.all else ():
         empty = _empty(data.column(name))
         if rule.without_key != "drop" and empty.any():
-            refuse_keyless(name, int(empty.sum()), data.num_rows)
+            refuse_keyless(name, int(empty.sum()), data.num_rows, rule="people" if rule.unit is None else "unit")
         absent |= empty
     if data.num_rows and absent.all():
         raise InputError("no row has a key that says whose it is", hint="is it the right column? [people] key")

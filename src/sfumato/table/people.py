@@ -167,11 +167,12 @@ def persons(data: pa.Table, key: Sequence[str]) -> Integers:
     return whole
 
 
-def refuse_keyless(name: str, absent: int, rows: int) -> NoReturn:
-    """Raise the error for so many rows of which nobody knows whose they are."""
+def refuse_keyless(name: str, absent: int, rows: int, *, rule: str = "") -> NoReturn:
+    """Raise the error for so many rows of which nobody knows whose they are; the name of a `rule` that would leave them out."""
+    left = f'{rule}={{"without_key": "drop"}} leaves these rows out' if rule else "leave these rows out of the table"
     raise InputError(
         f"column {name!r}: {absent:,} of {rows:,} rows have no value, so that it is not known whose rows they are",
-        hint="give every person a key, or leave these rows out of the table",
+        hint=f"give every person a key, or {left}",
     )
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 STEPS = "1-2-5"
-_MANY = 20
-"""A step of 1, 2 or 5 times a power of ten is taken so that at most so many bins lie between the 1 % and the 99 % points."""
+_TENTH = 10
+"""A bin is at least a tenth of its lower edge wide: within it weights differ by little beside what sampling leaves open."""
 _FIGURES = 4
 _MOST = 200
 _STATEMENT = "made_without_secrets = true says that no secret went into making it"
@@ -57,11 +57,11 @@ class WeightBins(Recode):
 class Weight:
     """Which column is the weight, how it was made, and how it is published.
 
-    `bins` are edges, or "1-2-5": multiples of a step of 1, 2 or 5 times a power of ten, neighbours joined until each bin has
-    `floor` people. `values` say what stands for a bin: the "mean" of the weights of its people, its "middle", or a number for
-    each. `made_without_secrets` states that nothing secret went into making the weight, no calibration and no adjustment for
-    non-response on a secret. `strata` and `cluster` name quasi columns of the sampling design. `from_table` says that edges or
-    numbers follow from the weights of the table.
+    `bins` are edges, or "1-2-5": multiples of a step of 1, 2 or 5 times a power of ten, each a tenth above the one before or
+    more, so that every bin has `floor` people. `values` say what stands for a bin: the "mean" of the weights of its people, its
+    "middle", or a number for each. `made_without_secrets` states that nothing secret went into making the weight, no calibration
+    and no adjustment for non-response on a secret. `strata` and `cluster` name quasi columns of the sampling design.
+    `from_table` says that edges or numbers follow from the weights of the table.
     """
 
     column: str
@@ -254,26 +254,29 @@ def require_crowded_bins(table: Table, counts: Sequence[Integers] | None = None)
 
 
 def _steps(numbers: Array, counts: Array, floor: int) -> list[Edge]:
-    """Return edges from 0 to ∞ between which there are at least `floor` people, or everybody."""
+    """Return edges from 0 to ∞, each at least a tenth above the one before, between which there are at least `floor` people.
+
+    All others are in one bin where there are fewer than twice as many.
+    """
     people = np.cumsum(counts)
-    low, high = (float(numbers[np.searchsorted(people, part * people[-1])]) for part in (0.01, 0.99))
-    step = _step((high - low) / _MANY, least=high / 1000)
-    first, last = (int(Fraction(end) / step) for end in (low, high))
+    step = _step(Fraction(float(numbers[np.searchsorted(people, people[-1] / 100)])) / _TENTH)
     edges: list[Edge] = [Fraction(0)]
     below = 0
-    for k in range(max(first, 1), last + 2):
-        so_far = int(people[before - 1]) if (before := int(np.searchsorted(numbers, float(k * step)))) else 0
-        if so_far - below >= floor and people[-1] - so_far >= floor:
-            edges.append(k * step)
-            below = so_far
+    while below + floor <= people[-1] and len(edges) < _MOST - 1:
+        last = Fraction(float(numbers[np.searchsorted(people, below + floor)]))  # so many are not above it
+        edge = max(last // step + 1, -(-exact(edges[-1]) * (_TENTH + 1) // _TENTH // step)) * step
+        before = int(np.searchsorted(numbers, float(edge)))
+        below = int(people[before - 1])
+        if people[-1] - below < floor:
+            break
+        edges.append(edge)
     return [*edges, math.inf]
 
 
-def _step(width: float, *, least: float) -> Fraction:
-    """Return the smallest 1, 2 or 5 times a power of ten that is at least so wide."""
-    wide = max(width, least)
-    power = Fraction(10) ** math.floor(math.log10(wide))
-    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if float(step) >= wide * (1 - 1e-9))
+def _step(most: Fraction) -> Fraction:
+    """Return the largest 1, 2 or 5 times a power of ten that is at most so wide."""
+    power = Fraction(10) ** math.floor(math.log10(float(most)))
+    return next(step for step in (10 * power, 5 * power, 2 * power, power, power / 2) if step <= most)
 
 
 def _mean(numbers: Array, counts: Array, low: Edge, high: Edge) -> Fraction:

@@ -49,7 +49,7 @@ from sfumato.table.column import Column
 WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 FEW_VALUES = 3  # sets of more values share one decomposition
 _ROOTS = 1 << 26  # bytes that are kept of such sets' own decompositions
-UNTOLD, MOSTLY = 0.8, 0.5  # an answer is mostly prior if so much of what was unknown before still is, and that much of its error
+UNTOLD, MOSTLY = 0.95, 0.5  # mostly prior: so much of what was unknown before still is, and that much of its error
 
 PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
 
