@@ -17,7 +17,7 @@ ROW = 0.28
 """Inches a row of a picture takes."""
 
 
-class DescribedFigure(Figure):  # type: ignore[misc]
+class DescribedFigure(Figure):
     """A figure that says in words what it shows; a notebook shows it with these."""
 
     words = ""

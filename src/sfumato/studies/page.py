@@ -65,7 +65,8 @@ def write_page(page: Path, results: Path) -> Path:
             written.append(f"<!-- study {name} {size} -->\n{body}<!-- end -->\n\n")
             verdict = _VERDICT.search(body)
             word = verdict.group(1).lower() if verdict else "–"
-            summary.append(f"| `{name}` {study.figure} | {question} | {word} | {size} |\n")
+            made = size if DIFFERS in body else "earlier ones"
+            summary.append(f"| `{name}` {study.figure} | {question} | {word} | {made} |\n")
         if written:
             sections += [f"## {title}\n\n", *written]
     page.parent.mkdir(parents=True, exist_ok=True)
