@@ -160,10 +160,10 @@ def _each(
     unknown = None if set(away) & set(release.secrets) else outsiders  # whose values nobody knows
     results = []
     for k, (name, part) in enumerate(zip(release.secrets, release.each, strict=True)):
-        own = [attacking for attacking in _names(asked) if attacking != PRESENCE or k == 0]  # in the table, whatever is secret
+        own = [attack for attack in _names(asked) if attack != PRESENCE or k == 0]  # whoever is in the table, whatever is secret
         if not own:
             continue
-        found = attack(
+        reached = attack(
             part,
             people[name],
             own,
@@ -174,15 +174,15 @@ def _each(
             random=coins.spawn(k),
             progress=progress,
         )
-        results += [_named(result, name) for result in found]
+        results += [_named(result, name) for result in reached]
     return results
 
 
-def _named(one: AttackResult, secret: str) -> AttackResult:
+def _named(result: AttackResult, secret: str) -> AttackResult:
     """Return a result under the name of the secret that it is about; presence is about none."""
-    if one.attack == PRESENCE:
-        return one
-    return replace(one, variant=f"{one.variant}, {secret}" if one.variant else secret, secret=secret)
+    if result.attack == PRESENCE:
+        return result
+    return replace(result, variant=f"{result.variant}, {secret}" if result.variant else secret, secret=secret)
 
 
 def _held(
