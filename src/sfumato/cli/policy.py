@@ -212,7 +212,8 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
         warn(sentence)
     for sentence in [] if table is None or table.bundles is None else table.about_people():
         screen.print(shown(sentence))
-    many = "" if table is None else f"{table.rows:,} {'rows' if table.bundles is None else 'people'}"
+    whom = "people" if chosen.schema.people_rule.unit is None else "households"
+    many = "" if table is None else f"{table.rows:,} {'rows' if table.bundles is None else whom}"
     beside = "" if table is None else f" for this table of {many}"
     screen.print(f"{shown(policy)}: no error was found{beside}.", soft_wrap=True)
     if reviewed and not chosen.reviewed:

@@ -262,6 +262,7 @@ def document_of(ready: Ready, policy: Policy, home: Path | None, earlier: Sequen
         "figures": made.private,
         "audit": made.audit.to_dict(),
         **({} if table.bundles is None else {"facts": table.bundles.facts}),
+        **({} if table.schema.people_rule.unit is None else {"unit": table.schema.people_rule.unit}),
         "baseline": None if made.audit.exposure is None else table.prior_exposure(made.audit.exposed),
         "earlier": [release.to_dict() for release in earlier],
         "warnings": [
@@ -329,6 +330,7 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     screen = console()
     rows = document["rows"]
     what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
+    what = counted(rows, "household", "households") if document.get("unit") else what
     screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
     for line in document["made"]:
         screen.print(shown(line))

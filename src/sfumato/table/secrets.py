@@ -211,13 +211,16 @@ def single_people(schema: Schema) -> Schema | None:
     """Return how the same table is read person by person where whole households are published; None where none are.
 
     Relatives are then taken for strangers: it is for figures beside those of households, and nothing is published like this.
+    A member who has none has none as a value, where everybody has one.
     """
     rule = schema.people_rule
     if rule.unit is None:
         return None
     kept: dict[str, Any] = {"key": rule.member, "keep": "all", "quasi": rule.quasi} if rule.several else {"rows": "people"}
+    missing = dict(schema.missing) if rule.several else dict.fromkeys(schema.sensitive, "value") | dict(schema.missing)
     return replace(
         schema,
+        missing=missing,
         identifier=[name for name in schema.identifier if name in rule.member],
         other=[*schema.other, *(name for name in schema.identifier if name not in rule.member)],
         quasi=[name for name in schema.quasi if name not in rule.bands],
