@@ -52,8 +52,8 @@ def test_an_untouched_draft_tells_much_with_intervals_that_hold(name: str, tmp_p
     assert found.intervals >= 0.8
     assert found.held >= 0.9
     before = sf.publication(table, halved(policy, table), random=1).audit.exposure or 0.0
-    # Of two values that a third of people have each, 8-fold odds tell more than one half: 1.33 to 1.36 over six draws.
-    assert found.exposure <= (1.4 if name == "plebiscite" else 1.3) * before
+    # Of two values that a third of people have each, 8-fold odds tell more than one half: 1.25 to 1.31 over six draws.
+    assert found.exposure <= (1.35 if name == "plebiscite" else 1.3) * before
 
 
 REAL = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _WIDEST = 50
 _ROLES = {
     "identifier": "names a person: never published",
-    "quasi": "what a reader may know: published as recoded below",
+    "quasi": "what a reader may know: published as recoded below; boxes are cut across the first ones first",
     "sensitive": "the secret: published, but not who has it",
     "other": "dropped: neither published nor used",
 }
@@ -350,6 +350,7 @@ def _taken(draft: Draft) -> list[str]:
     taken = [f"which value of {name} is open" for name, rule in draft.rules.items() if rule.opened is not None]
     taken += [f"the edges of the bins of {name}" for name in draft.bins]
     taken += [f"{' and '.join(keys)} of {name}" for name, keys in ends.items() if keys]
+    taken += ["the order of quasi columns, by their numbers of values"] if len(draft.names("quasi")) > 1 else []
     if not taken:
         return []
     return _wrapped(
