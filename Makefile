@@ -75,7 +75,8 @@ notebooks: $(STAMP)
 
 # The papers' figures and tables again, into docs/studies.md; QUICK=1 for minutes, STUDY="name …" for some of them.
 studies: $(STAMP)
-	$(BIN)/python -m benchmarks.studies $(if $(QUICK),--quick) $(STUDY)
+	$(BIN)/python -m sfumato study $(STUDY) $(if $(QUICK),--quick) --out build/studies
+	$(BIN)/python -c "from pathlib import Path; from sfumato.studies.page import write_page; write_page(Path('docs/studies.md'), Path('build/studies'))"
 
 # The first picture, and the studio's pages as pictures for the guide; these need Debian's chromium and chromium-driver.
 pictures: $(STAMP)

@@ -119,3 +119,14 @@ def test_a_draft_is_no_gate_and_the_summary_is_plain(released: Path) -> None:
     assert found.to_dict()["checks"][3] == {"check": "requirement", "passes": True, "why": ""}
     bounds = {entry["value"]: Fraction(entry["bound"]) for entry in read_manifest(released).values or ()}
     assert bounds["HIV"] == Fraction(1, 5)
+
+
+def test_a_weight_passes_in_bins_of_enough_people(tmp_path: Path) -> None:
+    frame = FRAME.append_column("wt", pa.array([float(10 + i % 7) for i in range(200)]))
+    rule = '[weight]\ncolumn = "wt"\nmade_without_secrets = true\nfloor = FLOOR\n'
+    sf.publish(frame, policy(BASE, rule.replace("FLOOR", "30")), out=tmp_path / "weighed")
+    assert failed(tmp_path / "weighed", policy(BASE, rule.replace("FLOOR", "30"))) == []
+    assert failed(tmp_path / "weighed", policy(BASE, rule.replace("FLOOR", "20"))) == []
+    assert failed(tmp_path / "weighed", policy(BASE, rule.replace("FLOOR", "31"))) == ["columns"]
+    assert failed(tmp_path / "weighed", policy(BASE)) == ["columns"]
+    assert failed(tmp_path / "weighed", policy(BASE, rule.replace("FLOOR", "30").replace("true", "false"))) == ["columns"]

@@ -6,7 +6,8 @@ audit
     every claim holds; one that only the table could judge does not pass without it.
 columns
     no quasi column but the policy's, the same secrets, and what is shown of a column recoded, binned and declared as there;
-    fewer quasi columns are fewer. Edges that the policy takes from the table (bins of equally many people) are not compared.
+    fewer quasi columns are fewer. Edges that the policy takes from the table (bins of equally many people, steps and means of
+    weights) are not compared; bins of a weight have at least as many people as the policy's floor.
 adversary
     a claim about sensitive values against the policy's adversary, or one who knows more.
 requirement
@@ -124,10 +125,23 @@ def _columns(manifest: Manifest, policy: Policy) -> Iterator[str]:
         ]
         if differ:
             yield f"[{option}] is not the policy's for {', '.join(map(repr, differ[:_SHOWN]))}"
-    rest = sorted({*made, *asked} - {"quasi", "sensitive", *_BY_COLUMN})
+    if _weight(made, asked) != _weight(asked, asked):
+        yield "[weight] is not the policy's"
+    rest = sorted({*made, *asked} - {"quasi", "sensitive", "weight", *_BY_COLUMN})
     yield from (f"[{option}] is not the policy's" for option in rest if made.get(option) != asked.get(option))
     if policy.schema.one_row_per_person and manifest.parameters.get("one_row_per_person") is False:
         yield "claims speak of rows, and the policy of people"
+
+
+def _weight(stated: Mapping[str, Any], asked: Mapping[str, Any]) -> Any:
+    """Return what is said of the weight, without edges and numbers that the policy takes from the table."""
+    own, rule = stated.get("weight"), asked.get("weight")
+    if own is None or rule is None:
+        return own
+    taken = {"from_table", "floor", *(key for key in ("bins", "values") if isinstance(rule.get(key), str))}
+    if rule.get("floor") is not None and own.get("floor", 0) < rule["floor"]:
+        taken.discard("floor")
+    return {key: value for key, value in own.items() if key not in taken}
 
 
 def _adversary(manifest: Manifest, against: str) -> str:

@@ -159,3 +159,21 @@ def test_huge_populations_keep_their_digits() -> None:
     alpha = PitmanFit(sizes).alpha
     low, high = (population_risk(sizes, people).unique.estimate for people in (10**10, 10**11))
     assert high / low == pytest.approx(exp((alpha - 1) * log(10)), rel=1e-6)
+
+
+def test_the_sum_of_weights_is_the_population_and_nobody_is_told_apart_by_a_weight() -> None:
+    """Two people of every age: with a weight each they differ in the table, and not in the population."""
+    frame = pa.table({"age": [i // 2 for i in range(400)], "wt": [10.0, 30.0] * 200, "ill": ["a", "b"] * 200})
+    named = {"quasi": ["age"], "sensitive": ["ill"]}
+    weighed = sf.Schema(**named, weight={"column": "wt", "bins": [0, 20, 40], "values": [10, 30]})
+    risk = risk_of(sf.Table.from_frame(frame, weighed))
+    assert risk.unique == 1
+    assert risk.population is not None
+    assert (risk.population.people, risk.population.source) == (8_000, "weights")
+    assert risk.population.unique.upper == 0
+    stated = sf.Schema(**named, weight=weighed.weight, population=9_000)
+    assert risk_of(sf.Table.from_frame(frame, stated)).population.people == 9_000
+    relative = sf.Schema(**named, weight={"column": "wt", "bins": [0, 2], "values": [1]})
+    light = frame.set_column(1, "wt", pa.array([0.5, 1.5] * 200))
+    assert risk_of(sf.Table.from_frame(light, relative)).population is None
+    assert any("the sum of weights" in line for line in finding(risk))

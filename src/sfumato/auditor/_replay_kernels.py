@@ -232,13 +232,13 @@ def _part_at_level(line: Any, entries: Any, members: Any, level: int, side: Any)
 
 
 @njit(cache=True)
-def _are_equal(one: Any, other: Any) -> bool:
-    if len(one) != len(other):
+def _are_equal(boxes: Any, other: Any) -> bool:
+    if len(boxes) != len(other):
         return False
     k = 0
-    while k < len(one) and one[k] == other[k]:
+    while k < len(boxes) and boxes[k] == other[k]:
         k += 1
-    return k == len(one)
+    return k == len(boxes)
 
 
 @njit(cache=True)
@@ -319,9 +319,9 @@ def _after_refusal(account: int, size: int, patience: int) -> int:
 def _have_room(case: ReplayedCuts, search: Search, cut: Any, account: int) -> bool:
     """Return whether both sides of a cut, as they are, keep their caps; the first row of `case.held` are the events of both."""
     unions, ratios, both, held = search.unions, case.ratios, case.held[0], case.held[1]
-    one, other = cut[LEFT], cut[RIGHT]
-    _count_events(case.boxes, case.events, search.members[unions[one, FIRST] : unions[one, BEHIND]], held)
-    if not _is_held(ratios, held, unions[one, SIZE], account):
+    left, other = cut[LEFT], cut[RIGHT]
+    _count_events(case.boxes, case.events, search.members[unions[left, FIRST] : unions[left, BEHIND]], held)
+    if not _is_held(ratios, held, unions[left, SIZE], account):
         return False
     for v in range(len(held)):
         held[v] = both[v] - held[v]

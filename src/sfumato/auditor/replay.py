@@ -258,8 +258,8 @@ def replay_ranges(audit: Audit, case: Case[Any], people: Batches | None = None) 
 
 def _everywhere(answers: Iterable[bool | None]) -> bool | None:
     """Return whether all answers are yes, None where some is not known and none is no."""
-    found = set(answers)
-    return False if False in found else None if None in found else True
+    different = set(answers)
+    return False if False in different else None if None in different else True
 
 
 def _is_cut(manifest: Manifest, audit: Audit) -> bool:
@@ -274,7 +274,7 @@ def _replayed(
 ) -> Audit:
     held = shown[0].held is not None
     each = zip(parts, shown, strict=True)
-    known = [held_bounds(Case(part), one) if held else (AuditedBounds.of(Case(part), one), []) for part, one in each]  # type: ignore[arg-type]
+    known = [held_bounds(Case(part), counts) if held else (AuditedBounds.of(Case(part), counts), []) for part, counts in each]  # type: ignore[arg-type]
     events = EventCounts.of(shown, [bounds for bounds, _ in known])
     if events is None:  # a requirement that this audit does not know: then no claim is judged either
         return audit
@@ -286,9 +286,9 @@ def _replayed(
     strata = strata_of(parts[0]) if held else ()
     # Bands with bounds of their own are cut each under these, by one rule.
     alone = [EventCounts.of(shown, [band.bounds for band in own]) for own in zip(*(bands for _, bands in known), strict=True)]
-    cut = [(events, strata)] if not alone else [(one or events, (groups,)) for one, groups in zip(alone, strata, strict=True)]
+    cut = [(events, strata)] if not alone else [(own or events, (groups,)) for own, groups in zip(alone, strata, strict=True)]
     lines = lines_of(quasi, rows, len(sizes))
-    possible = rule is not None and _everywhere(Replay(lines, one, sizes, accounts, rule, some).possible() for one, some in cut)
+    possible = rule is not None and _everywhere(Replay(lines, own, sizes, accounts, rule, some).possible() for own, some in cut)
     if possible is None:
         return replace(audit, warnings=(*audit.warnings, UNDECIDED))
     if not possible:

@@ -24,6 +24,7 @@ from sfumato.cli import (
     sample,
     sign,
     studio,
+    study,
 )
 from sfumato.cli._state import STATE
 
@@ -36,7 +37,7 @@ app = typer.Typer(
 )
 
 VERBS = (
-    explain, compare, publish, audit, attack, report, query, page, complete, keygen, sign, sample, studio, demo, doctor,
+    explain, compare, publish, audit, attack, report, query, page, complete, keygen, sign, sample, study, studio, demo, doctor,
 )  # fmt: skip
 for module in VERBS:
     name = module.__name__.rpartition(".")[2]  # one verb a file, of the same name

@@ -136,7 +136,7 @@ class BucketsRelease(Shows, Release):
         entries["st_value"] = self.st_value[mine] - np.int32(low)
         held = self.held
         if held is not None:
-            sets = [k for k, one in enumerate(self.manifest.sets) if one.get("secret") == self.secrets[place]]
+            sets = [k for k, entry in enumerate(self.manifest.sets) if entry.get("secret") == self.secrets[place]]
             held = held.of(place, np.array(sets, dtype=np.int32))
         alone = replace(self, manifest=manifest, events=self.events.secrets[place], held=held, **entries)
         vars(alone)["sizes"] = self.sizes
@@ -204,7 +204,7 @@ class BucketsRelease(Shows, Release):
         if self.manifest.bundled:
             return np.clip(share, 0.0, 1.0)
         each = np.split(share.reshape(len(self.sizes), -1), self.events.first[1:-1], axis=1)
-        return np.hstack([nearest_shares(one) for one in each]).ravel()
+        return np.hstack([nearest_shares(rows) for rows in each]).ravel()
 
     def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
@@ -331,8 +331,8 @@ def nearest_shares(shares: Floats) -> Floats:
     falling = -np.sort(-shares, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
     last = (falling > excess).sum(axis=1) - 1
-    found: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
-    return found
+    nearest: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
+    return nearest
 
 
 def _require_people(manifest: Manifest, count: Integers, st_group: Small, sizes: Integers) -> None:

@@ -180,7 +180,7 @@ def _noise_counts(manifest: Manifest) -> str:
     if manifest.counted < len(manifest.secrets):
         return "nothing says of how many values of a secret a person is counted"
     own = manifest.requirement.get("columns", {}).values()
-    if any("sets" in one for one in (manifest.requirement, *own)):
+    if any("sets" in rule for rule in (manifest.requirement, *own)):
         return "the requirement has sets, and noisy counts of people who may have several values show none"
     return "shares add up to 1, and people may have several values" if manifest.method.get("shares") is not None else ""
 

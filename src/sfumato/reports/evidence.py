@@ -256,7 +256,7 @@ def _residual(case: ReportCase, attacks: Sequence[PageBlock]) -> list[PageBlock]
         population = None if case.table is None or case.table.bundles is not None else risk_of(case.table).population
         if population is not None:
             told = f"{percent(population.unique.estimate, 1)}, at most {percent(population.unique.upper, 1)} (95 %)"
-            rows.append((f"Of them alone among {population.people:,} people of the population, estimated", told))
+            rows.append((f"People of the table alone among {population.people:,} people of the population, estimated", told))
             told = f"{percent(population.found.estimate, 1)}, at most {percent(population.found.upper, 1)} (95 %)"
             rows.append(("Rows linked right to a list of that population, estimated", told))
     uncovered = [name for name in ADVERSARIES if name not in case.covered]

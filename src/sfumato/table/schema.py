@@ -201,7 +201,7 @@ class Schema:
         own = self.closed.of(name) if isinstance(self.closed, ClosedColumns) else self.closed
         if self.bundled:
             rules["secrets"] = {name: self.secrets[name]}
-            rest = [column for one in rest for column in self.secrets[one]]
+            rest = [column for secret in rest for column in self.secrets[secret]]
             rules["people"] = None if self.people is None else self.people_rule.of(name)
         return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, closed=own, **rules)
 
@@ -387,7 +387,7 @@ class Schema:
             for name in given if isinstance(given, Mapping) else ():
                 if self.role(name) is None:
                     said.setdefault(str(name), []).append(option)
-        found = []
+        problems = []
         for name, options in said.items():
             alike = {column.casefold(): column for column in self._role_of}
             near = difflib.get_close_matches(name.casefold(), alike, n=1)
@@ -396,8 +396,8 @@ class Schema:
                 if near
                 else (f"give it a role, or remove it; the columns are {_listed(list(self._role_of))}")
             )
-            found.append(PolicyError(f"{', '.join(options)}: no column {name!r} in the schema", hint=hint, column=name))
-        return found
+            problems.append(PolicyError(f"{', '.join(options)}: no column {name!r} in the schema", hint=hint, column=name))
+        return problems
 
     def _read_option(self, option: str, read: Callable[[Any, str], Any]) -> dict[str, Any]:
         problems, made = Problems(), {}

@@ -24,7 +24,7 @@ def named_secrets(schema: Schema) -> dict[str, Any]:
     given: Any = schema.secrets
     if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
         raise PolicyError(f"secrets: expected name = columns, got {given!r}", hint='diagnosis = ["diag_1", "diag_2"]')
-    named = {name: _columns(name, one) for name, one in given.items()}
+    named = {name: _columns(name, columns) for name, columns in given.items()}
     if named and schema.sensitive:
         if sorted(named) != sorted(schema.sensitive):
             raise PolicyError("secrets: sensitive columns are named twice, here and as sensitive", hint="leave sensitive out")
@@ -40,7 +40,7 @@ def named_secrets(schema: Schema) -> dict[str, Any]:
 
 def _columns(name: str, given: Sequence[str] | str) -> tuple[str, ...]:
     listed = [given] if isinstance(given, str) else given
-    if not isinstance(listed, Sequence) or not listed or not all(isinstance(one, str) and one for one in listed):
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(column, str) and column for column in listed):
         problem = f"secrets: {name!r}: expected a column, or columns that mean the same, got {given!r}"
         raise PolicyError(problem, hint=f'{name} = ["…"]')
     return tuple(listed)
@@ -233,5 +233,5 @@ def values_counted(schema: Schema) -> dict[str, int] | None:
     rule = schema.people_rule
     room = {name: None if rule.all else len(columns) for name, columns in schema.secrets.items()}
     given = rule.most if isinstance(rule.most, Mapping) else dict.fromkeys(room, rule.most)
-    found = {name: min((one for one in (given[name], most) if one is not None), default=0) for name, most in room.items()}
-    return found if all(found.values()) else None
+    counted = {name: min((limit for limit in (given[name], most) if limit is not None), default=0) for name, most in room.items()}
+    return counted if all(counted.values()) else None

@@ -229,7 +229,7 @@ def in_words(given: Weight | Mapping[str, Any] | str) -> str:
     many = 0 if own.recode is None else len(own.recode.values)
     people = "" if own.floor is None else f" of at least {own.floor} people"
     design = [f"{what} by {name!r}" for what, name in (("strata", own.strata), ("clusters", own.cluster)) if name is not None]
-    return f"The weight {own.column!r} is published in {many} bins{people}{''.join(f', with {one}' for one in design)}."
+    return f"The weight {own.column!r} is published in {many} bins{people}{''.join(f', with {part}' for part in design)}."
 
 
 def require_crowded_bins(table: Table, counts: Sequence[Integers] | None = None) -> None:
@@ -292,4 +292,4 @@ def _mean(numbers: Array, counts: Array, low: Edge, high: Edge) -> Fraction:
 def _plain(given: Any) -> Any:
     if isinstance(given, str):
         return given
-    return ["inf" if isinstance(one, float) else plain(one) for one in given]
+    return ["inf" if isinstance(number, float) else plain(number) for number in given]

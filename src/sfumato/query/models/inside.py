@@ -4,7 +4,7 @@ The multiplicative model (`sfumato.query.models.softmax`) is **raked**: in every
 has as many people as the box shows and each person's chances add up to one. What the model misses between boxes so stays
 where it was seen.
 
-**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has four parts, with p a
+**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has five parts, with p a
 person's chance of a wanted value, A and Q the sums of p(1 − p) over the asked people of a box and over all of it, and U =
 A·(1 − A/Q), which is the variance of a random placement that keeps the box's count:
 
@@ -12,8 +12,11 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
 - Dᵀ S D, for the weights: D is how the directions of those asked differ from those of their boxes, S the inverse of what
   the boxes tell about the weights of a value in the set asked for, with a prior four times as wide, times how much worse
   than chance boxes fit;
-- a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the
-  release: `learn_model_error`.
+- a²·ΣU² and b²·|D|², for what the model misses in every box anew, and in all of them alike: every weight is off by b. a and b
+  are learned from the release: `learn_model_error`;
+- Σ t·y² over codes of a column asked about that share a level with others (`sharing`): rare categories and neighbouring numbers
+  have no weight of their own. t is what is unknown of such weights of the column before boxes speak, y what those asked who have
+  the code add to ΣU, less the mean of its level.
 
 With noise in the counts, they are first moved to what they are expected to be given model and noise
 (`sfumato.query.models.softmax`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
@@ -25,7 +28,7 @@ By how much more than chance and weights explain it is off says a², from single
 always the half is asked about that has more of one direction. Both are as large as the pairs still allow, by one standard error,
 so that few pairs excuse nothing. Boxes are split along columns that could be cut, where the model has learned from the very
 differences that it is asked about: what all boxes miss alike does not show in splits. In most releases tried they gave b = 0,
-with which intervals of random sets and ranges held .78 to .98. So b is at least `ALIKE`: see docs/answers.md.
+with which intervals of ranges held .85 to 1.00. So b is at least `ALIKE`: see docs/answers.md.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from sfumato.query.model_cache import fitting
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
 from sfumato.query.models.protocol import Moments
-from sfumato.query.models.softmax import Fit, Goals, goals_of, learn_weights, places, rake, rarer
+from sfumato.query.models.softmax import START, Fit, Goals, goals_of, learn_weights, places, rake, rarer
 from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
@@ -64,6 +67,17 @@ class Packed(NamedTuple):
     small: Array
     scale: Array
     whole: Array
+
+
+class Sharing(NamedTuple):
+    """The codes of a column in levels: the level of each, the codes of each level, and τ² of what is a code's own, by value.
+
+    That is as unknown as the weights of the column's levels of one code are before boxes speak.
+    """
+
+    level: Integers
+    many: Integers
+    tau2: Floats
 
 
 class Unknown(NamedTuple):
@@ -93,7 +107,7 @@ class Inside:
     model_error: Floats  # a², b²
     mostly: float = MOSTLY
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     @classmethod
     def fit(cls, groups: Buckets) -> Inside:
@@ -145,10 +159,43 @@ class Inside:
         """Return how many of those asked about have a wanted value, as far as their chances tell."""
         wanted = question.piece.values
         asked = self._ask(wanted, question.rows, question.people, question.hits)
-        unknown = self._unknown(wanted, self.directions.matrix.T @ asked.differ)
-        own, common = self.model_error.tolist()
-        variance = asked.placement + unknown.variance + asked.noise + own * asked.squares + common * asked.missed**2
-        return Moments(asked.found, variance, unknown.note(variance, self.mostly), unknown.variance)
+        along = self.directions.matrix.T @ asked.differ
+        unknown = self._unknown(wanted, along)
+        loose = unknown.variance + self._unseen(question, along, asked.each)
+        variance = asked.placement + loose + asked.noise + float(self.model_error[0]) * asked.squares
+        return Moments(asked.found, variance, unknown.note(variance, self.mostly), loose)
+
+    def _unseen(self, question: Asked, along: Floats, each: Array) -> float:
+        """Return the variance of what no weight says: what all boxes miss alike, and what tells values that share a level."""
+        values, own, p = rarer(question.piece.values, self.share)
+        if not 0 < p < 1:
+            return 0.0
+        part, found = (own / p) ** 2, float(self.model_error[1] * (along[1:] @ along[1:]))
+        condition, rows = question.piece.rows, question.rows[: question.people]
+        for column in self.sharing if condition.rest else condition.tables:
+            if column in self.sharing:
+                level, many, tau2 = self.sharing[column]
+                people = each[self.cells.cell[rows]] * self.index.table.heads(rows)
+                of_code = np.bincount(self.index.table.codes[column][rows], people, len(level)).astype(np.float64)
+                of_code -= (np.bincount(level, of_code, len(many)) / many)[level]
+                found += float(part @ tau2[values]) * float(of_code @ of_code)
+        return found
+
+    @cached_property
+    def sharing(self) -> dict[int, Sharing]:
+        """By column, which of its codes share a level with others: columns where every code has its own are left out."""
+        found, lines = {}, self.directions.matrix != 0
+        for column, (codes, counts) in enumerate(zip(self.index.table.codes, self.index.table.counts, strict=True)):
+            lowest, most = (int(end) for end in (self.cells.levels[:, column].min(), self.cells.levels[:, column].max()))
+            level = np.full(len(counts), most - lowest + 1)  # what nobody has is of no level
+            level[codes] = self.cells.levels[self.cells.cell, column] - lowest
+            many = np.maximum(np.bincount(level[counts > 0], minlength=most - lowest + 2), 1)
+            if many.max() > 1:
+                alone = (lines.sum(axis=0) == 1) & lines[lowest : most + 1].any(axis=0)
+                alone[0] = False
+                tau2 = self.softmax.tau2[alone].mean(axis=0) if alone.any() else np.full(self.index.values, START)
+                found[column] = Sharing(level, many, WIDER * tau2)
+        return found
 
     def _ask(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> kernels.SoftmaxAnswer:
         hits = self.index.count(rows, people) if hits is None else hits
@@ -281,8 +328,8 @@ def cells_of(index: BucketIndex, columns: Sequence[Column]) -> tuple[Cells, Dire
     return Cells.of(index, numbered), directions
 
 
-ALIKE = 0.2
-"""The least b that is assumed where everybody has one value."""
+ALIKE = 0.1
+"""The least b that is assumed."""
 
 _FEWEST = 20  # boxes; of fewer nothing is learned
 _UNLEARNED = 0.5  # a, then
@@ -377,7 +424,8 @@ def _judge(halved: Sequence[tuple[Splits, Fit]], signs: Floats, least: float) ->
         known = spread > 0.5
         pairs = max(pairs, len(np.unique(box[known])))  # errors of one pair may go together
         single.append(np.stack([off, spread + noise + own, spread**2])[:, known])
-    a2 = _excess(*np.concatenate(single, axis=1), pairs)
+    off, chance, square = np.concatenate(single, axis=1)
+    a2 = _excess(off, chance, square, pairs)
     total, chance, square, common = np.concatenate(many, axis=1)
     b2 = _excess(total, chance + a2 * square, common, signs.shape[1])
     return np.array([a2, min(max(b2, least**2), max(a2, least**2))])
