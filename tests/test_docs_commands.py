@@ -31,7 +31,7 @@ CANNOT = {
     "make": "runs this suite, or what .ci/run runs beside it",
     "sfumato studio": "serves until it is stopped: tests/studio",
     "python3 -c": "prepares what openssl reads",
-    "openssl": "checks a signature by another program than sfumato: tests/cli/test_cli_sign.py does it where there is one",
+    "openssl": "checks a signature by another program than sfumato: tests/test_signature.py",
     "--engine spark": "needs Java: make test-extras",
     "sfumato query release/  ": "a prompt, which needs a terminal: tests/cli/test_cli_query.py",
 }
