@@ -1,7 +1,7 @@
 """Compiled search for coins that lead cuts to published boxes: unions of boxes, the cuts of each, and what they lead to.
 
 A search can be left and gone on with: all it knows is in arrays, which its caller doubles when it asks for more room. Arrays
-have several columns because numba counts who holds an array at every call: with fewer arrays a search takes two thirds of the time.
+have several columns because numba counts who holds an array at every call: fewer of them take two thirds of the time.
 """
 
 from __future__ import annotations
