@@ -85,7 +85,7 @@ def _couples(alone: sfumato.Table, frame: pa.Table, bound: sfumato.FPrivacy) -> 
     first, second = (believed[pairs[:, side]] for side in (0, 1))
     both = np.where(shares > 0, first * second / shares, 0.0)
     both /= both.sum(axis=1, keepdims=True)
-    limits = np.minimum(1.0, float(bound.theta) * shares + float(bound.offset))
+    limits = np.minimum(1.0, float(bound.theta or 0) * shares + float(bound.offset))
     times = (both / limits).max(axis=1)
     return [len(pairs), float((times > 1).mean()), float(times.max())]
 

@@ -291,6 +291,11 @@ def test_a_member_without_a_value_is_read_beside_households_too():
     from sfumato.table.secrets import single_people
 
     frame = pa.table({"home": [1, 1, 2, 3], "age": [30, 31, 40, 50], "illness": ["a", None, "b", "a"]})
-    schema = Schema(quasi=["age"], identifier=["home"], secrets={"illness": ["illness"]}, unit={"household": "home", "quasi": "greatest by age"})
+    schema = Schema(
+        quasi=["age"],
+        identifier=["home"],
+        secrets={"illness": ["illness"]},
+        unit={"household": "home", "quasi": "greatest by age"},
+    )
     alone = sf.Table.from_frame(frame, single_people(schema))
     assert (alone.rows, len(alone.sensitive.domain)) == (4, 3)
