@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _WIDEST = 50
 _ROLES = {
     "identifier": "names a person: never published",
-    "quasi": "what a reader may know: published as recoded below; boxes are cut across the first ones first",
+    "quasi": "what a reader may know: published as recoded below",
     "sensitive": "the secret: published, but not who has it",
     "other": "dropped: neither published nor used",
 }
