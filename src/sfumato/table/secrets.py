@@ -217,7 +217,9 @@ def single_people(schema: Schema) -> Schema | None:
     if rule.unit is None:
         return None
     kept: dict[str, Any] = {"key": rule.member, "keep": "all", "quasi": rule.quasi} if rule.several else {"rows": "people"}
-    missing = dict(schema.missing) if rule.several else dict.fromkeys(schema.sensitive, "value") | dict(schema.missing)
+    missing: dict[str, Any] = dict(schema.missing)
+    if not rule.several:
+        missing = {**dict.fromkeys(schema.sensitive, "value"), **missing}
     return replace(
         schema,
         missing=missing,
