@@ -85,8 +85,8 @@ def test_no_table_is_refused_for_what_one_person_has(value):
 
 
 def test_shares_that_are_shown_keep_the_bounds_where_boxes_are_joined():
-    apart = METHOD.run(TABLE, EIGHT, random=4)
-    loose = dataclasses.replace(METHOD, merge=False).run(TABLE, EIGHT, random=4)
+    apart = dataclasses.replace(METHOD, merge=True).run(TABLE, EIGHT, random=4)
+    loose = METHOD.run(TABLE, EIGHT, random=4)
     limits = dict(zip(apart.bounds.values, apart.bounds.limits, strict=True))
 
     def over(release):

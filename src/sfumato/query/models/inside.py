@@ -41,8 +41,10 @@ from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.model_cache import fitting
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
+from sfumato.query.models.margins import MarginFit, ShownMargins, rake_tables, table_sums
+from sfumato.query.models.margins import believed as believed_tables
 from sfumato.query.models.protocol import Moments
-from sfumato.query.models.softmax import Fit, Goals, goals_of, learn_weights, places, rake, rarer
+from sfumato.query.models.softmax import Fit, Goals, goals_of, known_totals, learn_weights, places, rake, rarer
 from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
@@ -91,13 +93,14 @@ class Inside:
     small: Array  # chances as whole numbers, box by box: see `kernels.rake` and `kernels.pack`
     scale: Array  # what 1 of them is, for every goal
     model_error: Floats  # a², b²
+    margins: MarginFit | None = None
 
     version: ClassVar[int] = 5
 
     @classmethod
     def fit(cls, groups: Buckets) -> Inside:
         """Return what the boxes of a release teach about the chances of each person."""
-        return cls.of_cells(groups, *cells_of(groups.index, groups.columns))
+        return cls.of_cells(groups, *cells_of(groups.index, groups.columns, groups.margins))
 
     @classmethod
     def of_cells(cls, groups: Buckets, cells: Cells, directions: Directions) -> Inside:
@@ -105,13 +108,19 @@ class Inside:
         index, noise = groups.index, groups.noise_variance
         shown = np.zeros((index.groups, index.values))
         shown[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
-        weights = learn_weights(cells, directions, shown, noise)
-        goals = goals_of(cells, directions, weights, shown, noise)
+        tables = None if groups.margins is None else groups.margins.of_cells(index, cells)
+        weights = learn_weights(cells, directions, shown, noise, further=tables)
+        goals = goals_of(cells, directions, weights, shown, noise, tables)
         chances = rake(cells, directions, weights, goals)
+        margins = None
+        if groups.margins is not None and tables is not None:
+            believed = believed_tables(tables, table_sums(cells, goals, tables, chances), known_totals(shown, noise, tables))
+            goals = rake_tables(cells, goals, tables, believed[0], chances)
+            margins = MarginFit(groups.margins.banded, tables, *believed)
         small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
         kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
         model_error = learn_model_error(cells, directions, shown, noise)
-        return cls(index, cells, directions, weights, goals, small, scale, model_error)
+        return cls(index, cells, directions, weights, goals, small, scale, model_error, margins)
 
     @cached_property
     def place(self) -> Integers:
@@ -146,7 +155,11 @@ class Inside:
         unknown = self._unknown(wanted, self.directions.matrix.T @ asked.differ)
         own, common = self.model_error.tolist()
         variance = asked.placement + unknown.variance + asked.noise + own * asked.squares + common * asked.missed**2
-        return Moments(asked.found, variance, unknown.note(variance), unknown.variance)
+        note, loose = unknown.note(variance), unknown.variance
+        if self.margins is not None:
+            variance, left = self.margins.narrowed(question, self.index, variance)
+            note, loose = note if left == 1.0 else "", left * loose
+        return Moments(asked.found, variance, note, loose)
 
     def _ask(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> kernels.SoftmaxAnswer:
         hits = self.index.count(rows, people) if hits is None else hits
@@ -236,6 +249,7 @@ class Inside:
     def to_arrays(self) -> dict[str, Array]:
         """Return what was fitted, as arrays to be kept."""
         named = {**self.cells._asdict(), **vars(self.directions), **vars(self.softmax)}
+        named |= {} if self.margins is None else self.margins.to_arrays()
         return {**named, "small": self.small, "unit": self.scale, "model_error": self.model_error, **self.goals._asdict()}
 
     @classmethod
@@ -270,12 +284,14 @@ class Inside:
         small = fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2")
         unit = fitting(arrays, "unit", value.shape, "<f4")
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
-        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)))
+        shown = groups.margins
+        margins = None if shown is None else MarginFit.from_arrays(arrays, shown, index, cells)
+        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)), margins)
 
 
-def cells_of(index: BucketIndex, columns: Sequence[Column]) -> tuple[Cells, Directions]:
+def cells_of(index: BucketIndex, columns: Sequence[Column], margins: ShownMargins | None = None) -> tuple[Cells, Directions]:
     """Return the cells of the boxes and the directions in which they differ: quasi columns alone decide about both."""
-    numbered, directions = number_levels(index.table, columns)
+    numbered, directions = number_levels(index.table, columns, None if margins is None else margins.bands)
     return Cells.of(index, numbered), directions
 
 
