@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from sfumato import Differential, NoisyBoxes
+from sfumato.methods import margins as margins_of
 from sfumato.methods import noisy_boxes
 from sfumato.randomize.noise import noise_ratio, split_odds
 from tests.makers import closed_for, people
@@ -36,6 +37,7 @@ def published(world, margins, monkeypatch):
         return np.zeros(count, np.int64)
 
     monkeypatch.setattr(noisy_boxes, "two_sided", none)
+    monkeypatch.setattr(margins_of, "two_sided", none)
     table = closed_for(method(margins), people(world, **QUASI))
     release = method(margins).run(table, Differential(odds=GAMMA), random=1).release
     counts = [release.st_count, *([] if release.margins is None else [release.margins.counts.ravel()])]

@@ -48,6 +48,10 @@ class Tree:
         """Number of boxes."""
         return int(self.box.max()) + 1
 
+    def counts(self, codes: Array, values: int) -> Integers:
+        """Return how often each value occurs in each box."""
+        return counts_by(self.group, self.boxes, codes, values)
+
 
 def counts_by(group: Array, groups: int, codes: Array, values: int) -> Integers:
     """Return [groups × values]: how often each value occurs in each group."""

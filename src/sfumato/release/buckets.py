@@ -142,8 +142,7 @@ class BucketsRelease(Shows, Release):
             sets = [k for k, one in enumerate(self.manifest.sets) if one.get("secret") == self.secrets[place]]
             held = held.of(place, np.array(sets, dtype=np.int32))
         margins = None if self.margins is None else self.margins.of(int(low), int(high))
-        own = {"events": self.events.secrets[place], "held": held, "margins": margins}
-        alone = replace(self, manifest=manifest, **own, **entries)
+        alone = replace(self, manifest=manifest, events=self.events.secrets[place], held=held, margins=margins, **entries)
         vars(alone)["sizes"] = self.sizes
         return alone
 

@@ -38,7 +38,8 @@ def bands_of(column: Column, times: Integers) -> Bytes:
     """Return the band of each code, of which so many people have each; in whole numbers, so that everybody finds the same."""
     there = times > 0
     if np.count_nonzero(there) <= LEVELS:
-        return np.maximum(np.cumsum(there) - 1, 0).astype(np.uint8)
+        each: Bytes = np.maximum(np.cumsum(there) - 1, 0).astype(np.uint8)
+        return each
     if column.kind == "categorical":
         band = np.full(column.size, LEVELS - 1, np.uint8)
         band[np.argsort(-times, kind="stable")[: LEVELS - 1]] = np.arange(LEVELS - 1)

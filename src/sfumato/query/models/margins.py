@@ -7,9 +7,9 @@ makes them add up to its people, who are known.
 **Raking.** Boxes' chances are first raked to what boxes show, then by iterative proportional fitting to every table: not to its
 noisy counts, but to m + k·(c − m) with k = V/(V + s²), where m is what the chances of the boxes come to, s² the noise, and V how
 far m is off: half a share of m², half one of m, both by the mean square of c − m over the table, and a ninth of what c − m
-itself says, so that a link that the model misses is believed. Then counts are moved, in proportion to k, until bands have their people and
-values their sums over all tables and boxes: else one table would pull against another. What is unknown of a count is taken as s²:
-on average that is as much as noise and the part of c − m that was not believed make.
+itself says, so that a link that the model misses is believed. Then counts are moved, in proportion to k, until bands have their
+people and values their sums over all tables and boxes: else one table would pull against another. What is unknown of a count is
+taken as s²: on average that is as much as noise and the part of c − m that was not believed make.
 
 **A question** that is a union of bands has the error of these counts. In general, with the shares α_g of the people of each band
 who are asked about, a table explains the part ρ = Σ α²m / Σ αm of what a question is off by, and leaves (1 − ρ)·variance +
