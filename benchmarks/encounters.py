@@ -8,7 +8,8 @@ together" are asked of everybody. Then regressions of having a value on all quas
 share of the original coefficients inside the combined 95 % intervals.
 
 `--table FILE` (Parquet) takes visits of one's own: a row a visit, with the columns `patient`, `admitted`, `diag_1`, `diag_2`, …;
-all others are quasi columns, those of the first visit.
+all others are quasi columns, those of the first visit. With `--sensitive COLUMN` it is a table of people, a row each, of whom
+visits are made: somebody's own value and those of people much like her (`benchmarks/_relations.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato
+from benchmarks._relations import sample, visits_of
 from benchmarks._show import Cell, Show
 from benchmarks.completed import design, logistic
 from sfumato.arrays import Flags
@@ -39,6 +41,7 @@ FEWEST = 10
 TABLES = 10
 OUTCOMES = 12
 BANDS = 10
+QUASI = 6
 ALIKE = "rows"
 BOUND = sfumato.FPrivacy(theta=8, offset="0.02", odds=8)
 KINDS = ("one quasi value", "two quasi values", "one of five values", "two values together")
@@ -53,12 +56,12 @@ class Asked:
     truth: int
 
 
-def run(show: Show, quick: bool, table: Path | None = None) -> None:
+def run(show: Show, quick: bool, table: Path | None = None, sensitive: str | None = None) -> None:
     """Show errors, coverage, seconds and boxes of three seeds, and what regressions say."""
     many = 100 if quick else 600
     warm = _people(encounters(1_000, 0).drop_columns(["ward", "insurance"]), 0)
     _regressions(warm, _published(warm, 0)[0], 0)  # kernels are compiled before anything is timed
-    for name, frames in _tables(quick, table):
+    for name, frames in _tables(quick, table, sensitive):
         errors: list[list[Cell]] = []
         sizes: list[list[Cell]] = []
         fits: list[list[Cell]] = []
@@ -78,8 +81,14 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
         show.table(f"{name}: regressions", ["release", "coefficients", "held", "seconds"], fits)
 
 
-def _tables(quick: bool, table: Path | None) -> Iterator[tuple[str, list[tuple[int, pa.Table]]]]:
+def _tables(quick: bool, table: Path | None, sensitive: str | None) -> Iterator[tuple[str, list[tuple[int, pa.Table]]]]:
     seeds = SEEDS[:1] if quick else SEEDS
+    if table is not None and sensitive is not None:
+        people, many = pq.read_table(table), 5_000 if quick else 70_000
+        quasi = [name for name in people.column_names if not name.startswith(sensitive)][-QUASI:]
+        drawn = [(seed, sample(people, many, seed)) for seed in seeds]
+        yield table.stem, [(seed, visits_of(one, quasi, sensitive, seed)) for seed, one in drawn]
+        return
     if table is not None:
         yield table.stem, [(seed, pq.read_table(table)) for seed in seeds]
         return

@@ -86,3 +86,18 @@ def test_another_release_counts_for_the_secret_it_is_about_alone_or_among_others
         one.success for one in sf.attack(alone, own, "composition", others=[release.of("ill")], random=3)
     ]
     assert all(one.figures.get("values left on average", 1) > 0 for one in turned)
+
+
+def test_presence_is_asked_once_and_is_about_no_secret():
+    coins = np.random.default_rng(1)
+    frame = people(1).append_column("place", pa.array(coins.integers(0, 40, 600)))
+    everybody = sf.Table.from_frame(frame, sf.Schema(sensitive=["ill", "smokes"], quasi=["age", "sex", "place"], protect="each"))
+    hidden = sf.publish(everybody, sf.PresenceAssociation("0.9", "0.9"), method=sf.Ambiguity(), random=1)
+    found = sf.attack(hidden, everybody, ["presence", "random-worlds"], random=3)
+    assert [(one.attack, one.variant, one.secret) for one in found] == [
+        ("presence", "from the release", ""),
+        ("random-worlds", "ill", "ill"),
+        ("random-worlds", "smokes", "smokes"),
+    ]
+    [again] = sf.attack(hidden, everybody, "presence", random=3)
+    assert again.largest_belief == found[0].largest_belief <= 0.9

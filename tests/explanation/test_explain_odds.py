@@ -4,9 +4,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from sfumato import BetaLikeness, Differential, FPrivacy, LDiversity, NoisyBoxes, RhoPrivacy
+from sfumato import BetaLikeness, Differential, FPrivacy, LDiversity, NoisyBoxes, RhoPrivacy, Schema, Table
 from sfumato.budget import spent
 from sfumato.explanation import explain
 from sfumato.explanation.odds import same_odds, usual_odds
@@ -93,3 +94,20 @@ def test_a_stand_in_has_the_tables_people_and_nobodys_values():
     assert np.array_equal(stand_in(other, METHOD).sensitive.codes, made.sensitive.codes)  # whatever they have
     found = made.sensitive.histogram()
     assert all(abs(found[value] / 900 - float(share)) < 0.04 for value, share in SHARES.items())
+
+
+def test_people_with_several_values_are_measured_on_drawn_ones_too():
+    rows = pa.table({"who": [k // 2 for k in range(1200)], "age": [k // 2 % 60 for k in range(1200)], "ill": ["a", "b"] * 600})
+    method = NoisyBoxes(has={"a": "0.6", "b": "0.3", "c": "0.05"}, otherwise="c", floor=30)
+    rule = {"key": "who", "keep": "all", "alike": [], "most": 2}
+    schema = Schema(quasi=["age"], identifier=["who"], secrets={"ill": ["ill"]}, people=rule)
+    table = Table.from_frame(rows, method.close(schema))
+    made = stand_in(table, method).bundles
+    assert made.numbers().max() == 2  # nobody has more values than cells
+    assert np.allclose(made.counts / table.rows, [0.6, 0.3, 0.05], atol=0.06)  # everybody of the table has a and b
+    swapped = Table.from_frame(rows.set_column(2, "ill", pa.array(["b", "c"] * 600)), method.close(schema))
+    assert np.array_equal(stand_in(swapped, method).sensitive.codes, made.codes)
+    measured = explain(table, Differential(odds=20), method=method).study
+    assert measured.generated
+    assert measured.rows[-1].groups >= 10
+    assert 0 < measured.rows[-1].errors[0] < 1

@@ -128,6 +128,13 @@ def test_what_is_not_declared_is_refused_before_a_table_is_read(own, told, said)
         read(own, **told, secrets={"diagnosis": COLUMNS}, other=["day", "ward"])
 
 
+def test_of_how_many_values_a_household_is_counted_is_said_of_the_unit():
+    schema = Schema(quasi=["age"], identifier=["home"], secrets={"diagnosis": ["illness"]}, unit={"household": "home"})
+    with pytest.raises(PolicyError) as error:
+        NoisyBoxes(has=HAS, otherwise="i0").close(schema)
+    assert error.value.hint.startswith('unit={"most": 5}')
+
+
 def test_shares_of_people_are_for_people_with_several_values():
     with pytest.raises(PolicyError, match="everybody has one value"):
         NoisyBoxes(has=HAS, otherwise="i0").close(Schema(quasi=["age"], sensitive=["illness"]))

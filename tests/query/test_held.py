@@ -10,6 +10,7 @@ import sfumato as sf
 from sfumato.errors import QueryError
 from sfumato.query.count import having, words_of
 from sfumato.query.held import APART, OVERLAP, TOGETHER
+from sfumato.query.models.inside import learn_model_error
 from tests.makers import encounters, visits
 from tests.methods.test_bundles import asked
 
@@ -169,6 +170,21 @@ def test_models_of_one_secret_share_the_trend_of_all_its_values(both):
     assert not np.allclose(one.trend.posterior.score, other.trend.posterior.score)
     whole = engine.groups[0].trend.posterior.score
     assert np.allclose(one.trend.posterior.score, [whole[1], -whole[1]])
+
+
+def test_what_models_miss_is_learned_from_the_frequent_values_of_a_secret_together(both):
+    _, release = both
+    secret = having(release).groups[0]
+    one, other = (having(release).boxes(0, value).inside for value in (1, 2))
+    assert one.model_error is other.model_error is secret.missed
+    assert secret.missed[1] >= 0.1**2  # b, which boxes do not tell
+    counts = np.zeros((secret.index.groups, secret.index.values))
+    counts[np.repeat(np.arange(len(counts)), np.diff(secret.index.st_start)), secret.index.st_value] = secret.index.st_count
+    often = np.argsort(-counts.sum(axis=0))[:8]
+    pairs = [np.stack([counts[:, v], secret.index.sizes - counts[:, v]], axis=1) for v in often]
+    alone = [learn_model_error(*secret.cells, [pair], secret.noise_variance, 0.1)[0] for pair in pairs]
+    assert min(alone) < secret.missed[0] < max(alone)
+    assert np.mean(alone) > secret.missed[0]  # of few pairs one value alone rules less out
 
 
 def test_asking_keeps_no_release_alive():

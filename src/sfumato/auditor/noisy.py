@@ -90,7 +90,7 @@ def values_counted(manifest: Manifest) -> int:
         room = None if people.get("keep") == "all" else len(columns)
         if most is None and room is None:
             raise FormatError("manifest.json: nothing says of how many values of a secret a person is counted")
-        total += min(int(one) for one in (most, room) if one is not None)
+        total += min(int(limit) for limit in (most, room) if limit is not None)
     return total
 
 
@@ -311,19 +311,19 @@ def walk_held(release: BucketsRelease, table: Table | None) -> NoisyWalk:
     if table is None:
         return walk_noisy(release, None)
     none = np.zeros(table.rows, np.int64)
-    found = walk_together(quasi_keys(release.quasi, table), release.group, none, len(release.sizes), 1)
-    if found.torn or found.invented or found.lost:
-        return found
+    walk = walk_together(quasi_keys(release.quasi, table), release.group, none, len(release.sizes), 1)
+    if walk.torn or walk.invented or walk.lost:
+        return walk
     person, value = facts_of(table)
     own = true_codes(release.domain.labels, table).astype(np.int64)[value]
     if (own < 0).any():
-        return found._replace(undeclared=True, truth=None)
+        return walk._replace(undeclared=True, truth=None)
     ours, theirs, many = quasi_numbers(release.quasi, table)
     home = np.zeros(many, np.int64)
     home[ours] = release.group
     width = len(release.domain)
     truth = np.bincount(home[theirs][person] * width + own, minlength=len(release.sizes) * width)
-    return found._replace(truth=truth.reshape(-1, width).astype(np.int64))
+    return walk._replace(truth=truth.reshape(-1, width).astype(np.int64))
 
 
 def walk_together(key: Integers, group: Array, truth: Integers | None, groups: int, values: int) -> NoisyWalk:

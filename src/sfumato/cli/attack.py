@@ -240,15 +240,12 @@ def _within_bounds(result: AttackResult) -> bool:
 
 
 def _strongest(results: Sequence[AttackResult]) -> list[AttackResult]:
-    """Return of each attack on one of several secrets the variant that reaches most, and all that refute a claim.
-
-    Presence is asked of people, whatever is secret about them: of equal figures the first is enough.
-    """
+    """Return of each attack on one of several secrets the variant that reaches most, and all that refute a claim."""
     best: dict[tuple[object, ...], AttackResult] = {}
     for result in results:
         key: tuple[object, ...] = (result.attack, result.variant)
         if result.secret and result.verdict != "refuted":
-            key = (result.attack, result.secret if result.over is not None else result.success)
+            key = (result.attack, result.secret)
         kept = best.setdefault(key, result)
         best[key] = max(kept, result, key=lambda tried: (tried.over or 0.0, tried.success or 0.0))
     return list(best.values())

@@ -204,8 +204,7 @@ def explain(
     values, sets = _valued(table, requirement, method)
     cost, obstacle = _cost(table, requirement, method, tell)
     measured = None
-    generated = table.bundles is not None and method.bounds_declared  # people with several values are not made up
-    if cost.measurable and not quick and not generated:
+    if cost.measurable and not quick:
         measured = study(table, requirement, method, workload=workload, members=members, workers=workers, progress=tell)
         obstacle = obstacle or _found_out(measured)
         if obstacle is not None:

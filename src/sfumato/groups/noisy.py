@@ -166,10 +166,10 @@ class _Joining:
                 return
         over[node] = box
 
-    def _join(self, one: int, other: int) -> None:
-        self.counts[one] += self.counts[other]
-        self.sizes[one] += self.sizes[other]
-        self.home[other] = one
+    def _join(self, box: int, other: int) -> None:
+        self.counts[box] += self.counts[other]
+        self.sizes[box] += self.sizes[other]
+        self.home[other] = box
 
     def _keeps(self, box: int) -> bool:
         return self._keep(self.counts[box], int(self.sizes[box]))

@@ -230,11 +230,12 @@ class NoisyBoxes(Ungrouped):
                 "people: shares: bounds follow from declared shares here, one for everybody", hint='leave out shares = "band"'
             )
         if schema.bundled and schema.most is None:
+            whom, where = ("person", "people") if schema.people_rule.unit is None else ("household", "unit")
             raise PolicyError(
-                "people may have any number of values of a secret, and noise must hide all that a person is counted of: nothing "
+                f"a {whom} may have any number of values of a secret, and noise must hide all that it is counted of: nothing "
                 "says of how many",
-                hint='people={"most": 5}: of at most so many values of a secret, by coins among hers; from figures that you had '
-                "before, not from this table",
+                hint=f'{where}={{"most": 5}}: of at most so many values of a secret, by coins among all; from figures that you '
+                "had before, not from this table",
             )
 
     def odds_bound(self, requirement: Requirement, bounds: Bounds) -> Fraction:

@@ -12,7 +12,7 @@ from sfumato.policy.guess import Looked, look
 from sfumato.policy.lists import lists_of, stacked
 from sfumato.policy.profile import Profile, place_name, profiles
 from sfumato.policy.proposal import SecretBins, bins_of, chapters_of, determined, kind_of, recode_of
-from sfumato.policy.roles import ROLES, Decision, decide
+from sfumato.policy.roles import ROLES, Decision, decide, is_weight
 from sfumato.policy.rule import STRICT, USUAL, ProposedRule, RuleParameters, rule_for
 from sfumato.policy.whose import keyed, keys_of, people_of
 from sfumato.policy.written import write_draft
@@ -175,7 +175,8 @@ def _following(looked: Looked, decisions: Sequence[Decision], given: set[str]) -
     unclear = [
         decision for decision in decisions if decision.role == "sensitive" or (decision.role == "other" and not decision.sure)
     ]
-    secrets = [decision.column for decision in unclear if decision.column not in given]
+    asked = [decision.column for decision in unclear if decision.column not in given]
+    secrets = [name for name in asked if not is_weight(looked.by_name[name])]
     columns, determines = looked.columns, {}
     for name in secrets:
         if looked.by_name[name].distinct > 1:

@@ -134,7 +134,8 @@ DURATIONS = _set("""
 
 WEIGHTS = _set("""
     weight weights wgt wgts pweight fweight aweight pwgt fnlwgt perwt hhwt gewicht gewichtung hochrechnungsfaktor ponderation
-    ponderacion peso
+    ponderacion peso wt wts wght pwgtp wgtp pspwght dweight anweight asecwt wtfinl finalwt finalwgt sampwt pond pondera
+    ponderador poids factorexp
 """)
 BODILY = _set("kg lb lbs g grams pounds body birth koerper korper height")
 """With these a weight is a body's, and not a survey's."""
@@ -144,7 +145,7 @@ PLACES = _set("postcode postal zip zipcode plz postleitzahl npa cap postcodes po
 HEALTH = Lexicon(
     "health",
     _set("""
-        dx icd icd9 icd10 hiv aids drg medical bmi pregnant pregnancy alcohol drug drugs rx blood std cd4 icu
+        dx icd icd9 icd10 proc hiv aids drg medical bmi pregnant pregnancy alcohol drug drugs rx blood std cd4 icu
         mental maladie diag krankheit befund pflegegrad allergy allergies vaccine vaccinated genotype gene mutation covid
         a1c a1cresult hba1c glucose glu cholesterol qsmk smk cig cigs cigarette cigarettes chcond chronic abuse abused
         drinks drinking drinker drunk health disea mdvis physlm sick asthma cesd phq rauchen fumeur fumador

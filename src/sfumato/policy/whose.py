@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from sfumato.policy.guess import Looked
 from sfumato.policy.profile import Profile
@@ -56,16 +57,17 @@ def people_of(
 
     A quasi column that differs between the rows of somebody is shown by the first of them, by a date or a number of visits;
     without one, numbers by their least, and other columns are not published. Where hardly any row repeats a key, or somebody
-    gave such a column its role, nothing is said instead.
+    gave such a column its role, nothing is said instead. Rows without a key are left out.
     """
-    person_key = next((key for key in keys if not looked.by_name[key.column].missing), None)
-    if person_key is None:
+    found = sorted(keys, key=lambda key: looked.by_name[key.column].missing > 0)  # those that every row has come first
+    if not found or (not whole and looked.by_name[found[0].column].missing):
         return {}, list(decisions)
+    person_key = found[0]
     key = person_key.column
     order = _order(looked, decisions, key)
     if not whole or BAND in looked.by_name:
         return ({"key": key, "keep": f"first by {order}"} if order else {}), list(decisions)
-    made = {"key": key, "keep": "all", "alike": "rows"}
+    made = {"key": key, "keep": "all", "alike": "rows"} | ({"without_key": "drop"} if looked.by_name[key].missing else {})
     differ = _differing(looked, decisions, key)
     if order or not differ:
         return made | ({"quasi": f"first by {order}"} if differ else {}), list(decisions)
@@ -95,12 +97,13 @@ def _is_day(column: Profile) -> bool:
 
 def _differing(looked: Looked, decisions: Sequence[Decision], key: str) -> list[str]:
     """Return the quasi columns of which somebody's rows have different values."""
-    person = persons(looked.columns, (key,))
+    data = looked.columns.filter(pc.is_valid(looked.columns[key]))
+    person = persons(data, (key,))
     some = np.zeros(int(person.max()) + 1, np.int64)
     some[person] = np.arange(len(person))
     columns = []
     for decision in decisions:
-        codes = split(looked.columns[decision.column])[1] if decision.role == "quasi" else None
+        codes = split(data[decision.column])[1] if decision.role == "quasi" else None
         if codes is not None and (codes != codes[some][person]).any():
             columns.append(decision.column)
     return columns

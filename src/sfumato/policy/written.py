@@ -15,7 +15,9 @@ from sfumato.policy.lists import why_list
 from sfumato.policy.opening import divided_from
 from sfumato.policy.profile import Profile
 from sfumato.policy.proposal import kind_of
+from sfumato.policy.roles import is_weight
 from sfumato.policy.rule import ProposedRule
+from sfumato.policy.vocabulary import HOUSEHOLDS
 from sfumato.policy.words import growth_in_words, most_sensitive, series, value_in_words
 from sfumato.privacy.growth import HALF
 from sfumato.table.gaps import Gap, missing_suspects
@@ -59,8 +61,10 @@ def write_draft(draft: Draft) -> str:
             *_head(draft),
             *_input(draft),
             *_people(draft),
+            *_unit(draft),
             *_columns(draft),
             *_secrets(draft),
+            *_weight(draft),
             *_types(draft),
             *_recodes(draft),
             *(_about_sets(draft, line) for line in _bins(draft)),
@@ -142,6 +146,23 @@ def _people(draft: Draft) -> list[str]:
     ]
 
 
+def _unit(draft: Draft) -> list[str]:
+    """Return how whole households would be published, where a column numbers them."""
+    words = {decision.column: draft.looked.by_name[decision.column].words for decision in draft.decisions}
+    named = [name for name in draft.names("identifier") if words[name] & HOUSEHOLDS]
+    return (
+        [
+            "# ? Claims about single people cover no link between relatives. Whole households are published by:",
+            "# [unit]",
+            f"# household = {toml_text(named[0])}",
+            '# quasi = "greatest by …"        # the member whose quasi values are shown',
+            "",
+        ]
+        if named
+        else []
+    )
+
+
 def _first(draft: Draft, sentence: str) -> list[str]:
     """Return the lines about people of whom one row is kept."""
     return [
@@ -157,6 +178,7 @@ def _whole(draft: Draft, sentence: str) -> list[str]:
     rule = draft.people.get("quasi")
     shown = [] if rule is None else [f"quasi = {_table(rule) if isinstance(rule, Mapping) else toml_text(rule)}"]
     about = "the row whose quasi values are shown, where rows of a person differ"
+    dropped = "without_key" in draft.people
     return [
         "[people]                        # which rows are one person's: she is published once, with all of them",
         *_wrapped(sentence),
@@ -165,6 +187,7 @@ def _whole(draft: Draft, sentence: str) -> list[str]:
         *(f"{line}  # {about if isinstance(rule, str) else 'which of the numbers of a person is shown'}" for line in shown),
         "# ? How often somebody was there is published, as the band of her number of rows (1, 2, 3, …), and not protected.",
         'alike = "rows"',
+        *(['without_key = "drop"  # ? rows of which nobody knows whose they are; "error" refuses them'] if dropped else []),
         *([] if draft.refused is None else _wrapped(f"ATTENTION: this is refused: {_comment(draft.refused)}. {_BY_RESULTS}")),
     ]
 
@@ -181,6 +204,20 @@ def _secrets(draft: Draft) -> list[str]:
         asked = f"  # ? {_comment(why_list(columns))}" if len(columns) > 1 else ""
         lines.append(f"{toml_text(name)} = {made}{asked}")
     return [*lines, ""]
+
+
+def _weight(draft: Draft) -> list[str]:
+    """Return how a column that looks like the weight of a survey would be published: nobody but the publisher knows how it was
+    made."""
+    found = [name for name in draft.names("other") if is_weight(draft.looked.by_name[name])]
+    if not found:
+        return []
+    return [
+        "# [weight]                      # ? for how many people of the population somebody stands: published in bins only",
+        f"# column = {toml_text(found[0])}  # then no longer under other",
+        "# made_without_secrets = false  # true: it was neither calibrated nor adjusted for non-response on a secret",
+        "",
+    ]
 
 
 def _columns(draft: Draft) -> list[str]:

@@ -35,7 +35,7 @@ from sfumato.query.engine import MODEL_CACHE, CountEngine, CountEstimate, fits, 
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.model_cache import ModelCache
 from sfumato.query.models.cells import Cells, Directions
-from sfumato.query.models.inside import Inside, cells_of
+from sfumato.query.models.inside import Inside, cells_of, learn_model_error
 from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS, ModelError, Trend
 from sfumato.query.noisy import NoisyEngine
 from sfumato.query.ranges import ranges_engine
@@ -53,6 +53,15 @@ OneForm = TypeVar("OneForm", BucketsRelease, RangesRelease)
 
 MOST_TOGETHER = 4
 """So many things may be asked of one person together."""
+
+JUDGED = 8
+"""From so many of the most frequent values it is learned what models miss."""
+
+LEAST_ALIKE = 0.1
+"""The least share by which models are taken to miss in all boxes alike: see docs/answers.md."""
+
+MOSTLY = 2 / 3
+"""An answer has no interval if it is mostly prior: if so much of its error is."""
 
 _HALVINGS = 40  # of the range in which a rate is looked for
 
@@ -199,7 +208,7 @@ class HavingEngine(BucketsEngine):
     @fitted
     def inside(self) -> Inside:
         """The logistic model of having it, raked in every box."""
-        return Inside.of_cells(self, *self.boxes_of.cells)
+        return replace(Inside.of_cells(self, *self.boxes_of.cells, self.boxes_of.missed), mostly=MOSTLY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +242,16 @@ class HavingBoxes:
     def cells(self) -> tuple[Cells, Directions]:
         """People of a box who are alike in every column."""
         return cells_of(self.index, self.columns)
+
+    @fitted
+    def missed(self) -> Floats:
+        """What logistic models miss, a² and b²: learned from the most frequent values together, since one alone tells little."""
+        index = self.index
+        counts = np.zeros((index.groups, index.values))
+        counts[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
+        often = np.argsort(-counts.sum(axis=0), kind="stable")[:JUDGED]
+        tables = [np.stack([counts[:, value], index.sizes - counts[:, value]], axis=1) for value in often]
+        return learn_model_error(*self.cells, tables, self.noise_variance, LEAST_ALIKE)
 
     @fitted
     def away(self) -> Floats:
@@ -321,6 +340,7 @@ def plain_schema(manifest: Manifest, name: str) -> dict[str, Any]:
     for key, rules in declared.items():
         declared[key] = {one: rule for one, rule in rules.items() if one not in manifest.secrets}
     plain = {**declared, "quasi": schema["declared"]["quasi"], "sensitive": [name], "bins": {}}
+    plain |= {key: rule for key, rule in schema["declared"].items() if key == "weight"}
     return {"quasi": schema["quasi"], "sensitive": [{"name": name, "kind": "categorical"}], "declared": plain}
 
 

@@ -139,7 +139,7 @@ class BucketsRelease(Shows, Release):
         entries["st_value"] = self.st_value[mine] - np.int32(low)
         held = self.held
         if held is not None:
-            sets = [k for k, one in enumerate(self.manifest.sets) if one.get("secret") == self.secrets[place]]
+            sets = [k for k, entry in enumerate(self.manifest.sets) if entry.get("secret") == self.secrets[place]]
             held = held.of(place, np.array(sets, dtype=np.int32))
         margins = None if self.margins is None else self.margins.of(int(low), int(high))
         alone = replace(self, manifest=manifest, events=self.events.secrets[place], held=held, margins=margins, **entries)
@@ -166,6 +166,14 @@ class BucketsRelease(Shows, Release):
         the nearest that are not negative and add up to 1: what a group teaches about its people, which no claim bounds.
         """
         return self._believed(people, largest=True)
+
+    def largest_shares(self) -> Floats | None:
+        """Return the largest share of each value in a group; nothing of noisy counts, which no claim compares with a bound."""
+        if self.noisy:
+            return None
+        largest = np.zeros(len(self.events))
+        np.maximum.at(largest, self.st_value, self._shares)
+        return largest
 
     def mean_beliefs(self, people: Any) -> Floats:
         """Return the same shares averaged over the published rows that fit a person."""
@@ -200,7 +208,7 @@ class BucketsRelease(Shows, Release):
         if self.manifest.bundled:
             return np.clip(share, 0.0, 1.0)
         each = np.split(share.reshape(len(self.sizes), -1), self.events.first[1:-1], axis=1)
-        return np.hstack([nearest_shares(one) for one in each]).ravel()
+        return np.hstack([nearest_shares(rows) for rows in each]).ravel()
 
     def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
@@ -330,8 +338,8 @@ def nearest_shares(shares: Floats) -> Floats:
     falling = -np.sort(-shares, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
     last = (falling > excess).sum(axis=1) - 1
-    found: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
-    return found
+    nearest: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
+    return nearest
 
 
 def _require_people(manifest: Manifest, count: Integers, st_group: Small, sizes: Integers) -> None:

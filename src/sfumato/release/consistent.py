@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.basis import BASES
 from sfumato.errors import FormatError
 from sfumato.release.programs import FOREIGN, PROGRAMS, program_of
+from sfumato.release.weights import weight_fault
 
 if TYPE_CHECKING:
     from sfumato.release.manifest import Manifest
@@ -184,7 +185,7 @@ def _noise_counts(manifest: Manifest) -> str:
     if manifest.counted < len(manifest.secrets):
         return "nothing says of how many values of a secret a person is counted"
     own = manifest.requirement.get("columns", {}).values()
-    if any("sets" in one for one in (manifest.requirement, *own)):
+    if any("sets" in rule for rule in (manifest.requirement, *own)):
         return "the requirement has sets, and noisy counts of people who may have several values show none"
     return "shares add up to 1, and people may have several values" if manifest.method.get("shares") is not None else ""
 
@@ -204,6 +205,7 @@ RULES = (
     Rule("seed", "only what follows from a seed can be made again", _seed_stated),
     Rule("sets", "sets are bounded by methods that keep such bounds, and listed where values are", _sets_kept),
     Rule("columns", "each of several columns is protected by methods that can, against one adversary", _columns_kept),
+    Rule("weight", "a weight is published in bins of enough people, beside claims that allow for how it was made", weight_fault),
     Rule("bundles", "people have several values of a secret only where the method counts what they have", _bundles_made),
 )
 """All that a manifest's statements have to keep, in the order in which faults are told."""

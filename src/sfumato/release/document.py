@@ -116,6 +116,19 @@ class Gathered(TypedDict, total=False):
     most: Whole | Annotated[dict[NameText, Whole], limits(minProperties=2)]
 
 
+class WeightEntry(TypedDict):
+    """The weight of a survey: which numbers stand for which bins, and whether it was made without secrets."""
+
+    column: NameText
+    made_without_secrets: bool
+    bins: Edges
+    values: Annotated[list[NumberEntry], limits(minItems=1)]
+    floor: NotRequired[Annotated[int, limits(minimum=2)]]
+    strata: NotRequired[NameText]
+    cluster: NotRequired[NameText]
+    from_table: NotRequired[Literal[True]]
+
+
 class Declared(TypedDict):
     """What the policy declared about columns."""
 
@@ -128,6 +141,7 @@ class Declared(TypedDict):
     protect: NotRequired[Literal["each", "combination"]]
     secrets: NotRequired[Annotated[dict[NameText, Names], limits(minProperties=1)]]
     people: NotRequired[Gathered]
+    weight: NotRequired[WeightEntry]
     closed: NotRequired[ClosedEntry | Annotated[dict[NameText, ClosedEntry], limits(minProperties=2)]]
 
 

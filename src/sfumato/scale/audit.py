@@ -29,6 +29,7 @@ from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.replay import replay_buckets, replay_ranges
 from sfumato.auditor.result import Audit
+from sfumato.auditor.weight import crowds_of
 from sfumato.errors import FormatError, NotInPartsError
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
@@ -96,7 +97,7 @@ def _buckets(asked: _AuditTask) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     read = reread(directory, manifest, place / "release")
     whole = read.release
-    problems = [*read.problems, *whole.contradictions()]
+    problems = [*read.problems, *whole.contradictions(), *crowds_of(manifest, whole.quasi, read.rows)]
     secrets = [part.domain.table.slice(0, 0) for part in whole.each]
     comparable = _comparable(manifest, {"qit": _empty(read.release.quasi), **_named(secrets)}, table, problems)
     own = _own_codes(comparable)
@@ -186,6 +187,7 @@ def _columns(asked: _AuditTask) -> _Judged:
 def _randomized(asked: _AuditTask) -> _Judged:
     read = reread_records(asked.directory, asked.manifest, asked.place / "release")
     problems = [*read.problems, *read.release.contradictions()]
+    problems += crowds_of(asked.manifest, read.release.quasi, read.rows)
     shown = {"records": _empty(read.release.quasi), "secrets": read.release.domain.table.slice(0, 0)}
     comparable = _comparable(asked.manifest, shown, asked.table, problems)
     passes = count()

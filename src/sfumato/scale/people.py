@@ -150,7 +150,7 @@ def require_keys(engine: Sql, rule: People, *, drop: bool = False) -> int:
     for name in rule.key:
         absent = engine.number(f"SELECT count(*) FROM {source} WHERE {empty[name]}")
         if absent:
-            refuse_keyless(name, absent, rows)
+            refuse_keyless(name, absent, rows, rule="" if not rule.all else "people" if rule.unit is None else "unit")
     return 0
 
 

@@ -167,11 +167,12 @@ def persons(data: pa.Table, key: Sequence[str]) -> Integers:
     return whole
 
 
-def refuse_keyless(name: str, absent: int, rows: int) -> NoReturn:
-    """Raise the error for so many rows of which nobody knows whose they are."""
+def refuse_keyless(name: str, absent: int, rows: int, *, rule: str = "") -> NoReturn:
+    """Raise the error for so many rows of which nobody knows whose they are; the name of a `rule` that would leave them out."""
+    left = f'{rule}={{"without_key": "drop"}} leaves these rows out' if rule else "leave these rows out of the table"
     raise InputError(
         f"column {name!r}: {absent:,} of {rows:,} rows have no value, so that it is not known whose rows they are",
-        hint="give every person a key, or leave these rows out of the table",
+        hint=f"give every person a key, or {left}",
     )
 
 
@@ -398,7 +399,7 @@ def often_alone(table: Table) -> list[str]:
 
 def _alone(table: Table, counts: Sequence[Integers] | None, numbered: float, many: int) -> list[NearlyUnique]:
     """Return the quasi columns of which so many people have their value alone, except those that the schema allows."""
-    found = []
+    alone_in = []
     for j, column in enumerate(table.quasi):
         if column.name in table.schema.allow_unique or _measured(column):
             continue
@@ -406,8 +407,8 @@ def _alone(table: Table, counts: Sequence[Integers] | None, numbered: float, man
         times = counted(column.codes, column.size) if counts is None else counts[j]
         alone = int((times[: len(column.values)] == 1).sum())
         if alone >= max(least, share * table.rows):
-            found.append(NearlyUnique(column.name, alone, table.rows))
-    return found
+            alone_in.append(NearlyUnique(column.name, alone, table.rows))
+    return alone_in
 
 
 def _measured(column: Column) -> bool:

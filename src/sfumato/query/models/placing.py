@@ -64,7 +64,7 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
 
     A weight says how a value's odds change against all others together. Those of the others are drawn too: so each has the
     part 1 − share of its variance, with which the odds of v against the rest have all of it, 1/π + 1/(1 − π) = 1/(π(1 − π)).
-    What is missed is shared out between a level and the others of its column in the same way.
+    So has what all boxes miss alike, by which every weight is off.
     """
     from scipy.linalg import cholesky, solve_triangular
 
@@ -79,11 +79,9 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
         away = solve_triangular(root, deviates[v], lower=True, trans="T", check_finite=False)
         # What all people share, the first direction, is settled by raking.
         weights[1:, v] += np.sqrt(max(1.0, float(fit.chi2[v])) * rest[v]) * away[1:]
-    people = np.bincount(model.cells.levels.ravel(), np.repeat(model.cells.weight, model.cells.levels.shape[1]), len(matrix))
-    others = 1.0 - people / model.index.people
-    missed = normals(random, len(matrix) * values).reshape(len(matrix), values)
-    missed *= np.sqrt(model.model_error[1] * np.outer(others, rest))
-    return tables_of(matrix, weights) * np.exp(missed)
+    missed = normals(random, (wide - 1) * values).reshape(wide - 1, values)
+    weights[1:] += np.sqrt(model.model_error[1] * rest) * missed
+    return tables_of(matrix, weights)
 
 
 def _draw_counts(model: Inside, random: Randomness) -> Goals:
