@@ -50,8 +50,13 @@ class Tree:
 
     def counts(self, codes: Array, values: int) -> Integers:
         """Return how often each value occurs in each box."""
-        key = self.group.astype(np.int64) * values + codes
-        return np.bincount(key, minlength=self.boxes * values).reshape(self.boxes, values).astype(np.int64)
+        return counts_by(self.group, self.boxes, codes, values)
+
+
+def counts_by(group: Array, groups: int, codes: Array, values: int) -> Integers:
+    """Return [groups × values]: how often each value occurs in each group."""
+    key = group.astype(np.int64) * values + codes
+    return np.bincount(key, minlength=groups * values).reshape(groups, values).astype(np.int64)
 
 
 def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, float] | None) -> Tree:

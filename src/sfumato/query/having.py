@@ -236,6 +236,8 @@ class HavingBoxes:
         """The variance of noise in the counts of each group: there is none."""
         return np.zeros(self.index.groups)
 
+    margins = None
+
     @fitted
     def cells(self) -> tuple[Cells, Directions]:
         """People of a box who are alike in every column."""

@@ -70,6 +70,8 @@ def model_document(release: Release, manifest: str) -> dict[str, Any]:
     engines = [engine_of(part) for part in parts]
     if not all(isinstance(engine, BucketsEngine) for engine in engines):
         raise QueryError(f"a release of the form {release.form!r} has no model that a file holds", hint=_WHY_NOT)
+    if any(getattr(engine, "margins", None) is not None for engine in engines):
+        raise QueryError("the model of boxes and noisy tables together is in no file", hint="ask the release itself")
     with one_thread():
         secrets = [_secret(part, cast("BucketsEngine", engine)) for part, engine in zip(parts, engines, strict=True)]
     return {

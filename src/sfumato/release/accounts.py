@@ -75,9 +75,8 @@ NOISE, DRAWS = "noise", "draws"
 
 
 def joins_boxes(manifest: Manifest) -> bool:
-    """Return whether boxes were joined where noisy shares lay over a bound: as the method says, else unless odds are bounded."""
-    merge = manifest.method.get("merge")
-    return merge if isinstance(merge, bool) else manifest.requirement.get("model") != "differential"
+    """Return whether boxes were joined where noisy shares lay over a bound: where the method was asked to."""
+    return manifest.method.get("merge") is True
 
 
 def noise_variance(manifest: Manifest) -> float:

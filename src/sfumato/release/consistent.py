@@ -93,7 +93,12 @@ def _weaker_claim_stated(manifest: Manifest) -> str:
 
 def _growth_stated(manifest: Manifest) -> str:
     needed = {"gamma"} if not manifest.shown_as.of_people else {"gamma", "ratio"} if manifest.rests_on.noisy else set()
-    return _other_keys(manifest, needed, {"gamma", "ratio"})
+    if manifest.rests_on.noisy:
+        asked, said = manifest.method.get("margins"), manifest.parameters
+        needed |= {"margins_from"} if asked is None else set() if asked == "0" else {"margins"}
+        if asked is None and "margins" in said:  # the rule decides by the number of people, and an audit asks it
+            needed |= {"margins"}
+    return _other_keys(manifest, needed, {"gamma", "ratio", "margins", "margins_from"})
 
 
 def _noise_named(manifest: Manifest) -> str:

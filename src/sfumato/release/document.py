@@ -168,6 +168,14 @@ class _Parameters(TypedDict):
     one_row_per_person: bool
 
 
+class MarginsEntry(TypedDict):
+    """Noisy tables beside noisy boxes: the quasi columns of each, their part of γ, and the ratio of their noise."""
+
+    tables: Annotated[list[Names], limits(minItems=1)]
+    gamma: Factor
+    ratio: BetweenZeroAndOne
+
+
 class BucketsParameters(_Parameters):
     """Of buckets."""
 
@@ -176,6 +184,8 @@ class BucketsParameters(_Parameters):
     suppression: bool
     gamma: NotRequired[Factor]
     ratio: NotRequired[BetweenZeroAndOne]
+    margins: NotRequired[MarginsEntry]
+    margins_from: NotRequired[Whole]
     note: NotRequired[NoteText]
 
 

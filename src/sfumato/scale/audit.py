@@ -21,6 +21,7 @@ from sfumato.auditor.buckets import BucketWalk, audit_buckets, walk_dealt
 from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.each import audit_each
+from sfumato.auditor.margins import true_margins
 from sfumato.auditor.noisy import NoisyWalk, walk_together
 from sfumato.auditor.original import PeopleCounts, numbered, other_columns, true_codes, unlike_schema
 from sfumato.auditor.parts import PartCounts, PartPairs, ReadParts, added_counts, count_parts
@@ -350,7 +351,12 @@ def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, plac
         known = None if total.truth is None or walked.truth is None else total.truth + walked.truth
         lost, invented = total.lost + walked.lost, total.invented + walked.invented
         total = NoisyWalk(total.torn or walked.torn, invented, lost, total.undeclared or walked.undeclared, known)
-    return total
+    if read.release.margins is None or table is None or people is None or truth is None or total.truth is None:
+        return total
+    own = truth
+    return total._replace(
+        margins=true_margins(read.release, table.quasi, lambda: ((codes, own[secret]) for *codes, secret in people))
+    )
 
 
 def _numbering(quasi: Sequence[Column], theirs: Sequence[Column]) -> tuple[list[Array], list[Array], list[int]]:

@@ -44,8 +44,11 @@ from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.model_cache import fitting
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
+from sfumato.query.models.margins import MarginFit, ShownMargins, rake_tables, table_sums
+from sfumato.query.models.margins import believed as believed_tables
+from sfumato.query.models.pairs import box_means, pair_boxes
 from sfumato.query.models.protocol import Moments
-from sfumato.query.models.softmax import START, Fit, Goals, goals_of, learn_weights, places, rake, rarer
+from sfumato.query.models.softmax import START, Fit, Goals, goals_of, known_totals, learn_weights, places, rake, rarer
 from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
@@ -106,13 +109,14 @@ class Inside:
     scale: Array  # what 1 of them is, for every goal
     model_error: Floats  # a², b²
     mostly: float = MOSTLY
+    margins: MarginFit | None = None
 
     version: ClassVar[int] = 6
 
     @classmethod
     def fit(cls, groups: Buckets) -> Inside:
         """Return what the boxes of a release teach about the chances of each person."""
-        return cls.of_cells(groups, *cells_of(groups.index, groups.columns))
+        return cls.of_cells(groups, *cells_of(groups.index, groups.columns, groups.margins))
 
     @classmethod
     def of_cells(cls, groups: Buckets, cells: Cells, directions: Directions, model_error: Floats | None = None) -> Inside:
@@ -120,14 +124,20 @@ class Inside:
         index, noise = groups.index, groups.noise_variance
         shown = np.zeros((index.groups, index.values))
         shown[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
-        weights = learn_weights(cells, directions, shown, noise)
-        goals = goals_of(cells, directions, weights, shown, noise)
+        tables = None if groups.margins is None else groups.margins.of_cells(index, cells)
+        weights = learn_weights(cells, directions, shown, noise, further=tables)
+        goals = goals_of(cells, directions, weights, shown, noise, tables)
         chances = rake(cells, directions, weights, goals)
+        margins = None
+        if groups.margins is not None and tables is not None:
+            believed = believed_tables(tables, table_sums(cells, goals, tables, chances), known_totals(shown, noise, tables))
+            goals = rake_tables(cells, goals, tables, believed[0], chances)
+            margins = MarginFit(groups.margins.banded, tables, *believed)
         small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
         kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
         if model_error is None:
             model_error = learn_model_error(cells, directions, [shown], noise)
-        return cls(index, cells, directions, weights, goals, small, scale, model_error)
+        return cls(index, cells, directions, weights, goals, small, scale, model_error, margins=margins)
 
     @cached_property
     def place(self) -> Integers:
@@ -161,9 +171,17 @@ class Inside:
         asked = self._ask(wanted, question.rows, question.people, question.hits)
         along = self.directions.matrix.T @ asked.differ
         unknown = self._unknown(wanted, along)
-        loose = unknown.variance + self._unseen(question, along, asked.each)
+        unseen = self._unseen(question, along, asked.each)
+        loose = unknown.variance + unseen
         variance = asked.placement + loose + asked.noise + float(self.model_error[0]) * asked.squares
-        return Moments(asked.found, variance, unknown.note(variance, self.mostly), loose)
+        note = unknown.note(variance, self.mostly)
+        if self.margins is not None:
+            # Values that share a level share its band: tables do not tell them apart.
+            within = max(0.0, unseen - float(self.model_error[1] * (along[1:] @ along[1:])))
+            narrow, left = self.margins.narrowed(question, self.index, variance - within)
+            variance, loose = narrow + within, left * (loose - within) + within
+            note = note if left == 1.0 else ""
+        return Moments(asked.found, variance, note, loose)
 
     def _unseen(self, question: Asked, along: Floats, each: Array) -> float:
         """Return the variance of what no weight says: what all boxes miss alike, and what tells values that share a level."""
@@ -285,6 +303,7 @@ class Inside:
     def to_arrays(self) -> dict[str, Array]:
         """Return what was fitted, as arrays to be kept."""
         named = {**self.cells._asdict(), **vars(self.directions), **vars(self.softmax)}
+        named |= {} if self.margins is None else self.margins.to_arrays()
         return {**named, "small": self.small, "unit": self.scale, "model_error": self.model_error, **self.goals._asdict()}
 
     @classmethod
@@ -319,12 +338,14 @@ class Inside:
         small = fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2")
         unit = fitting(arrays, "unit", value.shape, "<f4")
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
-        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)))
+        shown = groups.margins
+        margins = None if shown is None else MarginFit.from_arrays(arrays, shown, index, cells)
+        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)), margins=margins)
 
 
-def cells_of(index: BucketIndex, columns: Sequence[Column]) -> tuple[Cells, Directions]:
+def cells_of(index: BucketIndex, columns: Sequence[Column], margins: ShownMargins | None = None) -> tuple[Cells, Directions]:
     """Return the cells of the boxes and the directions in which they differ: quasi columns alone decide about both."""
-    numbered, directions = number_levels(index.table, columns)
+    numbered, directions = number_levels(index.table, columns, None if margins is None else margins.bands)
     return Cells.of(index, numbered), directions
 
 
@@ -443,43 +464,6 @@ def _excess(off: Floats, chance: Floats, square: Floats, units: int) -> float:
         found = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
         low, high = (middle, high) if len(off) and found.mean() > least else (low, middle)
     return high if high > 1e-9 else 0.0
-
-
-def box_means(cells: Cells, directions: Directions) -> Floats:
-    """Return the mean of every direction in every box."""
-    boxes, lines = len(cells.start) - 1, len(directions.matrix)
-    box = np.repeat(np.arange(boxes), np.diff(cells.start))
-    counts = np.zeros((boxes, lines))
-    for column in cells.levels.T:
-        counts += np.bincount(box * lines + column, cells.weight, boxes * lines).reshape(boxes, lines)
-    return (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
-
-
-def pair_boxes(means: Floats) -> tuple[Integers, Flags]:
-    """Return which pair each box belongs to, and whether it is of its first half: boxes are halved where they lie widest.
-
-    Pairs are two boxes, or three of which one is the first half.
-    """
-    boxes = len(means)
-    order, part = np.arange(boxes), np.zeros(boxes, np.int64)
-    while True:
-        start = np.flatnonzero(np.r_[True, part[1:] != part[:-1]])
-        size = np.diff(np.r_[start, boxes])
-        if (size <= 3).all():
-            break
-        own = means[order]
-        spread = np.add.reduceat(own**2, start) / size[:, None] - (np.add.reduceat(own, start) / size[:, None]) ** 2
-        widest = np.repeat(spread.argmax(axis=1), size)
-        sort = np.lexsort((order, own[np.arange(boxes), widest], part))
-        order = order[sort]
-        place = np.arange(boxes) - np.repeat(start, size)
-        half = np.repeat(np.where(size > 3, (size + 1) // 2, size), size)
-        part = 2 * part + (place >= half)
-        part = np.unique(part, return_inverse=True)[1]
-    place = np.arange(boxes) - np.repeat(start, size)
-    whole, first = np.empty(boxes, np.int64), np.empty(boxes, bool)
-    whole[order], first[order] = part, place == 0
-    return whole, first
 
 
 def _signs(means: Floats, whole: Integers, first: Flags, pairs: int) -> Floats:

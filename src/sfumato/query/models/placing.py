@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.query.models import _placing_kernels as kernels
 from sfumato.query.models.inside import WIDER, Inside
+from sfumato.query.models.margins import rake_tables
 from sfumato.query.models.softmax import Goals, rake_with, tables_of
 from sfumato.randomness import Randomness
 
@@ -34,8 +35,11 @@ def person_chances(model: Inside) -> Array:
 def draw_values(model: Inside, random: Randomness) -> Small:
     """Return one value for each person, in the order of the index: a proper draw."""
     index, cells = model.index, model.cells
-    goals = _draw_counts(model, random.spawn(_COUNTS))
+    coins = random.spawn(_COUNTS)
+    goals = _draw_counts(model, coins)
     chances = rake_with(cells, _draw_tables(model, random.spawn(_PARAMETERS)), goals)
+    if model.margins is not None:
+        goals = _draw_margins(model, goals, chances, coins)
     first = np.concatenate(([0], np.cumsum(index.sizes))).astype(np.int64)
     coins = random.spawn(_PLACES)
     number = np.zeros(index.rows, np.int64)
@@ -90,6 +94,18 @@ def _draw_counts(model: Inside, random: Randomness) -> Goals:
     sizes = model.cells.sizes
     total = np.bincount(box, drawn, len(sizes))
     return goals._replace(people=_rounded(drawn * (sizes / np.maximum(total, 1e-9))[box], goals.entry, random))
+
+
+def _draw_margins(model: Inside, goals: Goals, chances: Array, random: Randomness) -> Goals:
+    """Scale chances, in place, to counts of noisy tables drawn from what noise leaves open; return what boxes hold then."""
+    margins = model.margins
+    assert margins is not None
+    people = margins.people + np.sqrt(margins.variance) * normals(random, margins.people.size).reshape(margins.people.shape)
+    drawn = rake_tables(model.cells, goals, margins.groups, np.maximum(people, 0.01 * margins.people), chances)
+    box = np.repeat(np.arange(len(goals.entry) - 1), np.diff(goals.entry))
+    total = np.bincount(box, drawn.people, len(goals.entry) - 1)
+    counts = drawn.people * (model.cells.sizes / np.maximum(total, 1e-9))[box]
+    return drawn._replace(people=_rounded(counts, goals.entry, random))
 
 
 def _rounded(counts: Floats, entry: Integers, random: Randomness) -> Floats:
