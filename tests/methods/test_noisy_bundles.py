@@ -36,7 +36,7 @@ def read(own, most=3, frame=None, **told):
 
 @pytest.fixture(scope="module")
 def made():
-    own = method()
+    own = method(merge=True)
     return own.run(read(own), ASKED, seed=1)
 
 
