@@ -32,7 +32,7 @@ def visits_of(people: pa.Table, quasi: list[str], secret: str, seed: int) -> pa.
     columns[0][mine] = who[mine]
     shown = [own[one] for one in columns]
     shown[1][random.random(len(who)) < EMPTY[0]] = None
-    shown[2][np.equal(shown[1], None) | (random.random(len(who)) < EMPTY[1])] = None
+    shown[2][np.array([one is None for one in shown[1]]) | (random.random(len(who)) < EMPTY[1])] = None
     cells = {name: people.column(name).combine_chunks().take(pa.array(who)) for name in quasi}
     diagnoses = {f"diag_{k}": pa.array(one.tolist(), pa.string()) for k, one in enumerate(shown, 1)}
     return pa.table({"patient": who, "admitted": np.arange(len(who)), **cells, **diagnoses})
@@ -41,7 +41,8 @@ def visits_of(people: pa.Table, quasi: list[str], secret: str, seed: int) -> pa.
 def _order(people: pa.Table, columns: list[str], random: np.random.Generator) -> Integers:
     """Return people sorted by these columns, coins deciding among those who are alike."""
     keyed = people.select(columns).append_column("coin", pa.array(random.random(people.num_rows)))
-    return pc.sort_indices(keyed, [(name, "ascending") for name in keyed.column_names]).to_numpy().astype(np.int64)
+    order: Integers = pc.sort_indices(keyed, [(name, "ascending") for name in keyed.column_names]).to_numpy().astype(np.int64)
+    return order
 
 
 def _near(who: Integers, orders: list[Integers], random: np.random.Generator) -> Integers:

@@ -155,10 +155,10 @@ def single_people(schema: Schema) -> Schema | None:
     if rule.unit is None:
         return None
     kept: dict[str, Any] = {"key": rule.member, "keep": "all", "quasi": rule.quasi} if rule.several else {"rows": "people"}
-    missing = dict(schema.missing) if rule.several else dict.fromkeys(schema.sensitive, "value") | dict(schema.missing)
+    missing: dict[str, Any] = {} if rule.several else dict.fromkeys(schema.sensitive, "value")
     return replace(
         schema,
-        missing=missing,
+        missing=missing | dict(schema.missing),
         identifier=[name for name in schema.identifier if name in rule.member],
         other=[*schema.other, *(name for name in schema.identifier if name not in rule.member)],
         quasi=[name for name in schema.quasi if name not in rule.bands],

@@ -377,7 +377,8 @@ def _judge(halved: Sequence[tuple[Splits, Fit]], signs: Floats, least: float) ->
         known = spread > 0.5
         pairs = max(pairs, len(np.unique(box[known])))  # errors of one pair may go together
         single.append(np.stack([off, spread + noise + own, spread**2])[:, known])
-    a2 = _excess(*np.concatenate(single, axis=1), pairs)
+    off, chance, square = np.concatenate(single, axis=1)
+    a2 = _excess(off, chance, square, pairs)
     total, chance, square, common = np.concatenate(many, axis=1)
     b2 = _excess(total, chance + a2 * square, common, signs.shape[1])
     return np.array([a2, min(max(b2, least**2), max(a2, least**2))])
