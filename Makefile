@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras r fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras r notebooks peers fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -62,9 +62,21 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# Other tools that `make bench BENCH=peers` asks beside ours, each in an environment of its own; gigabytes, so nothing else needs it.
+PEERS ?= build/peers
+peers:
+	for one in sdv smartnoise-synth 'opendp[mbi,polars]' anjana; do \
+	    place=$(PEERS)/$$(echo $$one | sed 's/-synth//; s/\[.*//') && $(PYTHON) -m venv $$place && \
+	    $$place/bin/python -m pip install -q $$one pandas pyarrow || exit 1; done
+
+# Every notebook of the guide, executed; the suite executes two of them.
+notebooks: $(STAMP)
+	NOTEBOOKS=all $(BIN)/python -m pytest -n auto tests/test_notebooks.py
+
 # The papers' figures and tables again, into docs/studies.md; QUICK=1 for minutes, STUDY="name …" for some of them.
 studies: $(STAMP)
-	$(BIN)/python -m benchmarks.studies $(if $(QUICK),--quick) $(STUDY)
+	$(BIN)/python -m sfumato study $(STUDY) $(if $(QUICK),--quick) --out build/studies
+	$(BIN)/python -c "from pathlib import Path; from sfumato.studies.page import write_page; write_page(Path('docs/studies.md'), Path('build/studies'))"
 
 # The first picture, and the studio's pages as pictures for the guide; these need Debian's chromium and chromium-driver.
 pictures: $(STAMP)

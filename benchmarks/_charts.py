@@ -11,13 +11,13 @@ import numpy as np
 
 from sfumato.charts import Chart, altair, save_picture
 from sfumato.charts.svg import colour
+from sfumato.studies.draw import SHAPES, titled, values
 
 Point = tuple[float, float, str]
 Points = Mapping[str, Sequence[Point]]
 Rectangle = tuple[float, float, float, float]
 Panels = Mapping[str, Sequence[tuple[float, float]]]
 
-SHAPES = ("circle", "diamond", "square", "triangle-up")
 FAMILIES = (7, 1, 2, 0)
 """The colours of four families of series: grey, orange, green, blue."""
 SERIES = (*FAMILIES, 3)
@@ -45,17 +45,6 @@ class Lines:
     """What lies above is drawn here."""
     steps: Sequence[str] = ()
     """What the figures are for, from left to right."""
-
-
-def values(rows: Sequence[Mapping[str, Any]]) -> Chart:
-    """Return an empty chart of these rows."""
-    alt = altair()
-    return alt.Chart(alt.Data(values=[dict(row) for row in rows]))
-
-
-def titled(chart: Chart, title: str, note: str = "") -> Chart:
-    """Return the chart under a title, with a note below it."""
-    return chart.properties(title={"text": title, **({"subtitle": note} if note else {})})
 
 
 def scatter(path: Path, points: Points, *, title: str, note: str, x: str, y: str) -> Path:

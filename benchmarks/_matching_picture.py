@@ -11,13 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sfumato
-from benchmarks._charts import FAMILIES, titled, values
+from benchmarks._charts import FAMILIES
 from sfumato.charts import Chart, altair, save_picture
 from sfumato.charts.svg import colour
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.scheme import MatchedRecords, SchemeOptions, heterogeneous_records
 from sfumato.privacy import LDiversity
 from sfumato.randomness import SeededRandomness
+from sfumato.studies.draw import titled, values
 from sfumato.table.column import Kind
 from sfumato.table.generators import census
 from sfumato.utility import gcp

@@ -12,8 +12,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-Cell = str | int | float | None
+from sfumato.studies import cells
+
 _WIDE = 220  # columns of a file: a table that is cut to fit a screen cannot be read there
+
+
+Cell = cells.Cell
+text = cells.text
 
 
 class Show:
@@ -67,23 +72,6 @@ class Show:
             writer.writerow(("table", "row", "column", "value"))
             writer.writerows(self._rows)
         self.console.print(f"[dim]{self.name}: {seconds:.0f} s; written to results/{self.name}.md and .csv")
-
-
-def text(cell: Cell) -> str:
-    """Return a cell as people read it."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if cell == 0:
-        return "0"
-    if abs(cell) >= 1000:
-        return f"{cell:,.0f}"
-    if abs(cell) >= 0.001:
-        return f"{cell:.3g}"
-    return f"{cell:.1e}"
 
 
 def _machine() -> str:

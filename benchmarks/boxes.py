@@ -26,7 +26,6 @@ import pyarrow.parquet as pq
 
 import sfumato
 from benchmarks._charts import Panel, Point, plan_of_boxes, scatter
-from benchmarks._measure import best_of
 from benchmarks._noisy_tables import noisy_tables, noisy_tables_error
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
@@ -38,6 +37,7 @@ from sfumato.methods import Method
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import anatomy_workload, range_workload
 from sfumato.release.buckets import BucketsRelease
+from sfumato.studies.timing import best_of
 from sfumato.table.column import Kind
 from sfumato.table.generators import census
 from sfumato.utility import WorkloadError, gcp

@@ -1,6 +1,6 @@
 """What do Ambiguity and PriView cost, what do they hide, and would intervals from standard errors hold the truth?
 
-Beside the paper's figures (`make studies STUDY=fragments`), on the bundled census: seven quasi columns (age and education
+Beside the paper's figures (`make studies STUDY=004`), on the bundled census: seven quasi columns (age and education
 numeric), Occupation and Salary; α = 0.1 and β = 0.2 where not said otherwise. Boxes are cut against a reader (tight). Seconds
 are the processor's.
 """
@@ -20,8 +20,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sfumato
-from benchmarks._fragments import ALPHA, BETA, BOXES, FRAGMENTS, QUASI, census_table, lineup, made, needs
-from benchmarks._measure import least_seconds
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
 from sfumato.methods.base import Method
@@ -29,6 +27,8 @@ from sfumato.query import anatomy_workload, count_many, true_answers
 from sfumato.query.answer import Estimate
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.views import ViewsRelease
+from sfumato.studies.fragments.ways import ALPHA, BETA, BOXES, FRAGMENTS, QUASI, census_table, lineup, made, needs
+from sfumato.studies.timing import least_seconds
 from sfumato.table.generators import census
 
 SENSITIVE = ("occupation", "salary")

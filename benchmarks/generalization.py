@@ -12,8 +12,7 @@ exchanges). `--table FILE` (Parquet) asks the same of a table of one's own that 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,13 +20,10 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 import sfumato
 from benchmarks._matching_picture import draw_pictures
 from benchmarks._show import Cell, Show
-from benchmarks.heterogeneous import census_table, sample_of
-from sfumato.errors import Infeasible
 from sfumato.methods.base import Method
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import Matcher, match
@@ -37,15 +33,12 @@ from sfumato.papers.heterogeneous.scheme import deal
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, prefix_workload, range_workload
 from sfumato.randomness import SeededRandomness
+from sfumato.studies.matching.published import BUREL, PAPER, RING, Lineup, Needs, diversity, likeness, published
+from sfumato.studies.matching.tables import census_table, first_columns, sample_of
 from sfumato.utility import gcp, query_error
 
-PAPER = sfumato.Heterogeneous(accept_weaker_claim=True)
-BUREL = sfumato.BuReL(packing="fewest", fill="hilbert")
-RING = sfumato.Ring(accept_weaker_claim=True, partition="merged", tries=0)
 MATCHERS: tuple[Matcher, ...] = ("hungarian", "sortgreedy", "greedy")
 FORMS: tuple[Literal["buckets", "ranges"], ...] = ("buckets", "ranges")
-Needs = Callable[[Against], Requirement]
-Lineup = Mapping[str, tuple[Method, Against]]
 Questions = Mapping[str, Mapping[str, tuple[int, Workload]]]
 """By axis and case: β, and what is asked."""
 
@@ -151,16 +144,6 @@ def _without_ring(lineup: Lineup) -> Lineup:
     return {name: entry for name, entry in lineup.items() if not name.startswith("ring")}
 
 
-def diversity(least: int) -> Needs:
-    """Return ℓ-diversity against whom a method holds."""
-    return lambda against: sfumato.LDiversity(least, against=against)
-
-
-def likeness(most: int) -> Needs:
-    """Return β-likeness against whom a method holds."""
-    return lambda against: sfumato.BetaLikeness(most, against=against)
-
-
 def _compile(lineup: Lineup) -> None:
     """Run everything once: few quasi columns leave room for cuts that many do not, and need kernels of their own."""
     table = census_table(1_000)
@@ -169,16 +152,6 @@ def _compile(lineup: Lineup) -> None:
             for name, (method, against) in lineup.items():
                 quicker = sfumato.NearGroups(effort=0.001) if name == "near groups, reader" else method
                 published(quicker, tried, needs(against))
-
-
-def published(method: Method, table: sfumato.Table, needed: Requirement) -> tuple[float, sfumato.Release] | None:
-    """Return processor seconds and release, or None where the bounds cannot be kept."""
-    start = time.process_time()
-    try:
-        release = method.run(table, needed, random=1).release
-    except Infeasible:
-        return None
-    return time.process_time() - start, release
 
 
 def _compare(show: Show, axis: str, cases: Mapping[str, tuple[sfumato.Table, Needs]], lineup: Lineup) -> None:
@@ -191,29 +164,6 @@ def _compare(show: Show, axis: str, cases: Mapping[str, tuple[sfumato.Table, Nee
         spent.append([name, *(one[0] if one else None for one in found)])
     show.table(f"GCP against {axis}", ["method", *cases], loss)
     show.table(f"Processor seconds against {axis}", ["method", *cases], spent)
-
-
-def first_columns(table: sfumato.Table, many: int) -> sfumato.Table:
-    """Return the table with only its first quasi columns."""
-    kept = [column.name for column in table.quasi[:many]]
-    return sfumato.Table.from_frame(table.to_arrow().select([*kept, "occupation"]), _schema_for(table, kept))
-
-
-def _schema_for(table: sfumato.Table, kept: Sequence[str]) -> sfumato.Schema:
-    schema = table.schema
-    domains = {name: domain for name, domain in schema.domains.items() if name in kept}
-    types = {name: kind for name, kind in schema.types.items() if name in (*kept, "occupation")}
-    return replace(schema, quasi=tuple(kept), domains=domains, types=types)
-
-
-def redrawn(table: sfumato.Table, skew: float) -> sfumato.Table:
-    """Return the same people with values drawn anew, the k-th with weight k^−skew: uniform for 0, else Zipf."""
-    frame = table.to_arrow()
-    names = sorted(set(frame["occupation"].to_pylist()))
-    weight = np.arange(1, len(names) + 1) ** -float(skew)
-    values = np.random.default_rng(1).choice(names, table.rows, p=weight / weight.sum())
-    place = frame.column_names.index("occupation")
-    return sfumato.Table.from_frame(frame.set_column(place, "occupation", pa.array(values)), table.schema)
 
 
 def _homogeneous(show: Show, table: sfumato.Table, block: int) -> None:

@@ -7,19 +7,14 @@ scipy's assignment solver, on the same pools.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 from scipy.optimize import linear_sum_assignment
 
-from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
 from sfumato.auditor import audit_release
 from sfumato.methods.heterogeneous import Heterogeneous
@@ -31,14 +26,11 @@ from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.privacy.requirement import Requirement
 from sfumato.randomness import SeededRandomness
 from sfumato.release.ranges import RangesRelease
-from sfumato.table import Schema, Table
-from sfumato.table.column import Kind
-from sfumato.table.generators import census
+from sfumato.studies.matching.tables import QUASI, census_table
+from sfumato.studies.timing import best_of
+from sfumato.table import Table
 from sfumato.utility.gcp import gcp
 
-QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
-ALSO = {"sex": "gender", "birthplace": "country"}
-SIZES = {"gender": 2, "marital": 6, "race": 9, "workclass": 10, "country": 83}
 PAPER = Heterogeneous(accept_weaker_claim=True)
 TEN = LDiversity(10, against="reader")
 
@@ -56,36 +48,6 @@ def run(show: Show, quick: bool) -> None:
         _straightforward(show, census_table(size), anchors)
     _partitions(show, [4_000] if quick else [10_000, 100_000])
     _anchors(show, table)
-
-
-def census_table(people: int) -> Table:
-    """Return the census with its domains declared; categories that a sample lacks are in the domain all the same."""
-    frame = census(people, 1).drop(["salary"])
-    domains: dict[str, Any] = {"age": _from(frame["age"].to_numpy().min(), 79), "education": _from(1, 17)}
-    for name, size in SIZES.items():
-        seen = sorted({str(value) for value in frame[name].to_pylist()})
-        domains[name] = seen + [f"other {k}" for k in range(size - len(seen))]
-    types: dict[str, Kind] = {**dict.fromkeys([*SIZES, "occupation"], "categorical"), "age": "numeric", "education": "numeric"}
-    return Table.from_frame(frame, Schema(quasi=QUASI, sensitive=["occupation"], types=types, domains=domains))
-
-
-def sample_of(path: Path, people: int) -> Table:
-    """Return so many people of a Parquet file with 003's columns under their usual names, its domains those of the whole file."""
-    frame = pq.read_table(path)
-    frame = frame.rename_columns([ALSO.get(name, name) for name in frame.column_names]).select([*QUASI, "occupation"])
-    domains: dict[str, Any] = {}
-    for name in QUASI:
-        seen = sorted(set(frame[name].to_pylist()))
-        domains[name] = {"min": seen[0], "max": seen[-1]} if name not in SIZES else [str(value) for value in seen]
-    types: dict[str, Kind] = dict.fromkeys((*SIZES, "occupation"), "categorical")
-    types |= {"age": "numeric", "education": "numeric"}
-    rows = np.random.default_rng(1).permutation(frame.num_rows)[:people]
-    schema = Schema(quasi=QUASI, sensitive=["occupation"], types=types, domains=domains)
-    return Table.from_frame(frame.take(pa.array(np.sort(rows))).replace_schema_metadata(None), schema)
-
-
-def _from(low: int, size: int) -> Mapping[str, int]:
-    return {"min": int(low), "max": int(low) + size - 1}
 
 
 def _packings(show: Show, table: Table) -> None:

@@ -19,12 +19,12 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
 from sfumato import FPrivacy, Schema, Table
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.methods.mondrian import Mondrian
+from sfumato.studies.timing import best_of
 from sfumato.table.generators import census
 from sfumato.utility.gcp import gcp_of_groups
 

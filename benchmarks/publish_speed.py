@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from benchmarks._measure import best_of
 from benchmarks._show import Show
 from sfumato import FPrivacy, LDiversity, Release, Schema, Table, audit, publication
 from sfumato.groups.settings.plan import plan
 from sfumato.receipt import save_with_receipt
+from sfumato.studies.timing import best_of
 from sfumato.table.generators import census
 
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]

@@ -1,7 +1,7 @@
 """How far are count answers from the truth, for each estimator and bound, and do intervals cover what they say?
 
 Anatomy's buckets against their size, with the papers' workload and ranges, the error of assuming independence beside it. Error
-against θ is the papers' Figure 5 (`make studies STUDY=buckets_fig5`). Coverage: freshly generated tables, freshly drawn buckets.
+against θ is the papers' Figure 5 (`make studies STUDY=001-fig5`). Coverage: freshly generated tables, freshly drawn buckets.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato
-from benchmarks._census import OFFSET, SEED
 from benchmarks._show import Cell, Show
 from sfumato.query import Estimate, Estimator, Workload, anatomy_workload, count_many, range_workload, true_answers
+from sfumato.studies.census import OFFSET, SEED
 from sfumato.table.generators import census
 from sfumato.utility import query_error
 

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import sfumato
-from benchmarks._census import OFFSET, SEED
 from benchmarks._releases import people_of, released
 from benchmarks._show import Cell, Show
 from benchmarks.query_error import ESTIMATORS, _table, _workloads
 from sfumato.query import And, In, Query, count_many, true_answers
+from sfumato.studies.census import OFFSET, SEED
 
 OWN = ((100_000, 1_000, 2.0), (300_000, 5_000, 20.0))
 """People, questions and most seconds, for a table of one's own."""

@@ -1,6 +1,6 @@
 """How fast is the search for bucket sizes, and how near the provable optimum does it end?
 
-Beside the papers' Figures 6 and 7 (`make studies STUDY="buckets_fig6 buckets_fig7"`), whose figures stand here against targets:
+Beside the papers' Figures 6 and 7 (`make studies STUDY="001-fig6 001-fig7"`), whose figures stand here against targets:
 the provable optimum, which they call feasible only for small domains. Times are the least of several runs, compilation apart.
 """
 
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks._census import MAX_SIZE, THETAS, bounds
-from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
-from benchmarks.studies import buckets_fig6_people_time, buckets_fig7_values_time
 from sfumato.groups.settings.plan import plan
+from sfumato.studies.buckets import fig6_people_time, fig7_values_time
+from sfumato.studies.census import CENSUS, MAX_SIZE, THETAS
+from sfumato.studies.source import bounds
+from sfumato.studies.timing import best_of
 
 ROWS = (100_000, 500_000)
 FULL, NONE = "full pruning", "no pruning"
@@ -27,7 +28,7 @@ def run(show: Show, quick: bool) -> None:
 
 
 def _against_people(show: Show, few: int, many: int) -> None:
-    found = buckets_fig6_people_time.measure(people=(few, many))
+    found = fig6_people_time.measure(CENSUS, people=(few, many), limit=1.0)
     seconds = {(row["people"], row["search"]): row["seconds"] for row in found if row["table"] == "OCC"}
     show.target(f"full pruning, OCC, {many:,} people, seconds", seconds[many, FULL], 0.15)
     show.target(f"… times its time at {few:,}", seconds[many, FULL] / seconds[few, FULL], 1.5)
@@ -35,7 +36,7 @@ def _against_people(show: Show, few: int, many: int) -> None:
 
 
 def _against_values(show: Show, people: int, split: int) -> None:
-    found = buckets_fig7_values_time.measure(people=people, splits=(split,))
+    found = fig7_values_time.measure(CENSUS, people=people, splits=(split,), limit=1.0)
     one = next(row for row in found if row["table"] == "OCC" and row["search"] == FULL)
     show.target(f"full pruning, {one['values']:,} values, seconds", one["seconds"], 5.0)
 
@@ -46,7 +47,7 @@ def _optimum(show: Show, rows: tuple[int, ...]) -> None:
     cases = [(attribute, people, 1) for attribute in ("OCC", "EDU") for people in rows] + [("OCC", rows[-1], 64)]
     for attribute, people, split in cases:
         for theta in THETAS:
-            given = bounds(attribute, people, theta, split=split)
+            given = bounds(CENSUS, attribute, people, theta, split=split)
             seconds, best = best_of(1 if split > 1 else 3, partial(plan, given, max_size=MAX_SIZE))
             down, start = best_of(1, partial(plan, given, max_size=MAX_SIZE, strategy="top-down"))
             gap = best.gap or 0.0

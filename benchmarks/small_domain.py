@@ -1,6 +1,6 @@
 """What does small-domain randomization cost, and do its intervals hold what they say?
 
-Beside the paper's tables and figures (`make studies STUDY=domain`): retention per value under other bounds, the error of the
+Beside the paper's tables and figures (`make studies STUDY=002`): retention per value under other bounds, the error of the
 count of every value, coverage of intervals on fresh tables, and time. PP is `SmallDomain`, UP `UniformPerturbation`.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 import sfumato
-from benchmarks._census import table as census_table
-from benchmarks._measure import best_of
-from benchmarks._perturbation import LEVELS, SEED, Answers, answers_of, mean_retention, pool, published, rho, value_is
 from benchmarks._show import Cell, Show
 from sfumato.methods.base import Method
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.privacy.requirement import Requirement
 from sfumato.query import Estimate, Estimator, Query, anatomy_workload, count_many, range_workload, true_answers
+from sfumato.studies.census import table as census_table
+from sfumato.studies.domain.perturbation import LEVELS, SEED, Answers, answers_of, mean_retention, pool, published, rho, value_is
+from sfumato.studies.timing import best_of
 
 
 def run(show: Show, quick: bool) -> None:

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato
-from benchmarks._likeness import quasi_part, sensitive_part
 from benchmarks._show import Cell, Show
 from sfumato.methods import Method
 from sfumato.privacy.requirement import Requirement
 from sfumato.query import Estimate, Query, Workload, anatomy_workload, count_many, range_workload, true_answers
 from sfumato.release.base import Release
+from sfumato.studies.matching.likeness import quasi_part, sensitive_part
 from sfumato.table.generators import census
 from sfumato.utility.query_error import independence
 

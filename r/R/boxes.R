@@ -87,10 +87,27 @@ estimate_multiplying <- function(secret, model, own, asked) {
     more <- ifelse(open[cells$box], s * (own - left[cells$box] * cells$weight), 0)
     differ <- numeric(cells$lines)
     for (j in seq_len(ncol(cells$line))) differ <- differ + sum_by(more, cells$line[, j], cells$lines)
-    unknown <- unknown_of(secret, inner, cells, asked$wanted, as.numeric(crossprod(inner$directions, differ)), goal)
-    variance <- placement + unknown$variance + sum((share^2 * noise)[open]) + inner$error2[1] * sum(u^2) + inner$error2[2] * sum(u)^2
+    along <- as.numeric(crossprod(inner$directions, differ))
+    unknown <- unknown_of(secret, inner, cells, asked$wanted, along, goal)
+    each <- ifelse(open[cells$box], s * (1 - left[cells$box]), 0)
+    loose <- unknown$variance + inner$error2[2] * sum(along[-1]^2) +
+        own_codes(cells, inner, asked, unknown, each)
+    variance <- placement + loose + sum((share^2 * noise)[open]) + inner$error2[1] * sum(u^2)
     mostly <- 2 * unknown$apart > variance && unknown$before > 0 && unknown$apart / unknown$before > inner$untold
-    list(value = found, variance = variance, note = if (mostly) PRIOR else "", loose = unknown$variance)
+    list(value = found, variance = variance, note = if (mostly) PRIOR else "", loose = loose)
+}
+
+# What is a value's own where several values of a column share a level.
+own_codes <- function(cells, inner, asked, unknown, each) {
+    found <- 0
+    for (j in asked$conditions) {
+        one <- cells$sharing[[j]]
+        if (is.null(one)) next
+        people <- sum_by(each[cells$cell[asked$rows]], one$code[asked$rows], length(one$level))
+        people <- people - (sum_by(people, one$level, length(one$many)) / one$many)[one$level]
+        found <- found + sum(unknown$part * inner$own[j, unknown$values]) * sum(people^2)
+    }
+    found
 }
 
 # What is unknown of a count because the weights are.
@@ -101,7 +118,7 @@ unknown_of <- function(secret, inner, cells, wanted, along, goal) {
     if (2 * sum(share[values]) > 1) values <- which(!wanted & share > 0)
     own <- share[values]
     p <- sum(own)
-    if (p <= 0 || p >= 1) return(list(variance = 0, apart = 0, before = 0))
+    if (p <= 0 || p >= 1) return(list(variance = 0, apart = 0, before = 0, values = integer(0), part = numeric(0)))
     counts <- numeric(cells$lines)
     for (j in seq_len(ncol(cells$line))) counts <- counts + sum_by(cells$weight, cells$line[, j], cells$lines)
     middle <- as.numeric(crossprod(inner$directions, counts)) / max(sum(cells$weight), 1)
@@ -118,7 +135,8 @@ unknown_of <- function(secret, inner, cells, wanted, along, goal) {
     precision <- told * (p * (1 - p))
     diag(precision) <- diag(precision) + 1 / tau2
     known <- excess * colSums(apart * solve(precision, apart, tol = 0))
-    list(variance = known[[1]], apart = known[[2]], before = excess * sum((apart[-1, 2])^2 * tau2[-1]))
+    list(variance = known[[1]], apart = known[[2]], before = excess * sum((apart[-1, 2])^2 * tau2[-1]),
+         values = values, part = (own / p)^2)
 }
 
 information_of <- function(inner, values) {

@@ -93,7 +93,8 @@ asker_of <- function(release, k, model, estimator) {
         }
         guess_of(found$value, found$variance, known, found$note, found$loose)
     }
-    list(secret = secret, model = own, estimator = estimator, guess = guess, factor = if (is.null(model)) 2 else model$factor)
+    list(secret = secret, model = own, estimator = estimator, guess = guess, quasi = release$quasi,
+         factor = if (is.null(model)) 4 else model$factor)
 }
 
 # A condition as estimators are asked it: rows, people of each group, wanted values, and the single columns.
@@ -107,7 +108,8 @@ question_of <- function(asker, condition) {
     }
     columns <- if (identical(asker$model$model, "blind")) lapply(condition$tables, function(table)
         list(people = sum(table), hits = tabulate(secret$group[table], secret$groups)))
-    list(rows = which(met), hits = tabulate(secret$group[met], secret$groups), wanted = wanted, columns = unname(columns))
+    list(rows = which(met), hits = tabulate(secret$group[met], secret$groups), wanted = wanted, columns = unname(columns),
+         conditions = match(names(condition$tables), asker$quasi))
 }
 
 # Published bands are asked by what is published of them.

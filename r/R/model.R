@@ -71,10 +71,21 @@ check_boxes <- function(one, release, values, entries, name) {
     box[cell] <- group
     if (any(box == 0) || any(box[cell] != group) || is.unsorted(box)) refuse(name, ": cells are not those of the groups")
     cells <- list(cell = cell, line = line + 1L, level = sweep(line, 2, first), box = box,
-                  weight = tabulate(cell, nrow(line)), lines = sum(lines), levels = lines)
+                  weight = tabulate(cell, nrow(line)), lines = sum(lines), levels = lines,
+                  sharing = lapply(seq_len(columns), function(j)
+                      sharing_of(release$tables$qit[[release$quasi[j]]], line[cell, j])))
     list(covers = isTRUE(one$covers), near = one$near, weight = numbers_in(one, "multiplying_weight", name)[[1]],
          cells = cells, adding = check_adding(one$adding, cells, values, name),
          multiplying = if (!is.null(one$multiplying)) check_multiplying(one$multiplying, cells, values, entries, name))
+}
+
+# The code of each row, the level of each code and the codes of each level; NULL where no two codes share a level.
+sharing_of <- function(shown, level) {
+    code <- match(shown, unique(shown))
+    level <- level[!duplicated(code)]
+    level <- match(level, unique(level))
+    many <- tabulate(level)
+    if (any(many > 1)) list(code = code, level = level, many = many)
 }
 
 check_adding <- function(one, cells, values, name) {
@@ -111,6 +122,7 @@ check_multiplying <- function(one, cells, values, entries, name) {
     found$unit <- array_of(one$unit, length(entries), name)
     found$tau2 <- array_of(one$tau2, c(wide, values), name)
     found$chi2 <- array_of(one$chi2, values, name)
+    found$own <- array_of(one$own, c(length(cells$levels), values), name)
     found$information <- array_of(one$information, c(NA, wide * (wide + 1) / 2), name)
     found$which <- array_of(one$which, values, name, nrow(found$information)) + 1L
     found$part <- array_of(one$part, values, name)

@@ -14,12 +14,13 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # what is logged is said only where somebody listens
 
 _NAMES = {
+    "sfumato.admission": "GateResult gate",
     "sfumato.api": "audit compare draft explain publication publish",
     "sfumato.attacks": "AttackResult attack",
     "sfumato.auditor": "Audit",
     "sfumato.errors": (
         "ClaimBroken FormatError Infeasible InputError NotProvable OutputError PolicyError PublicationWarning QueryError "
-        "SfumatoError"
+        "SfumatoError SignatureError"
     ),
     "sfumato.explanation": "Explanation",
     "sfumato.methods": (
@@ -33,11 +34,13 @@ _NAMES = {
     "sfumato.release": "Release",
     "sfumato.release.manifest": "Claim",
     "sfumato.reports": "report",
+    "sfumato.signature": "keygen sign verify",
     "sfumato.table": "Database Hierarchy People Schema Table",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
+    from sfumato.admission import GateResult, gate
     from sfumato.api import audit, compare, draft, explain, publication, publish
     from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
         PublicationWarning,
         QueryError,
         SfumatoError,
+        SignatureError,
     )
     from sfumato.explanation import Explanation
     from sfumato.methods import (
@@ -81,6 +85,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
     from sfumato.reports import report
+    from sfumato.signature import keygen, sign, verify
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
@@ -101,6 +106,7 @@ __all__ = [
     "Explanation",
     "FPrivacy",
     "FormatError",
+    "GateResult",
     "GroupedAnswer",
     "Heterogeneous",
     "Hierarchy",
@@ -129,6 +135,7 @@ __all__ = [
     "Ring",
     "Schema",
     "SfumatoError",
+    "SignatureError",
     "SmallDomain",
     "Table",
     "UniformPerturbation",
@@ -138,9 +145,13 @@ __all__ = [
     "compare",
     "draft",
     "explain",
+    "gate",
+    "keygen",
     "publication",
     "publish",
     "report",
+    "sign",
+    "verify",
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from sfumato.errors import PolicyError, did_you_mean
@@ -107,9 +107,15 @@ def schema_of(columns: Columns, frame: Any = None) -> Schema:
         schema: Schema = given["schema"]
         return schema
     if frame is not None and "other" not in given:
-        named = {name for role in ROLES for name in given.get(role, ())}
+        named = {name for role in ROLES for name in given.get(role, ())} | _weight_column(given.get("weight"))
         given["other"] = [name for name in column_names(frame) if name not in named]
     return Schema(**given)
+
+
+def _weight_column(given: Any) -> set[str]:
+    """Return the column that a weight names, in whichever way it is given."""
+    column = given.get("column") if isinstance(given, Mapping) else getattr(given, "column", given)
+    return {column} if isinstance(column, str) else set()
 
 
 def listed(names: Any) -> Any:

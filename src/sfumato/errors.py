@@ -160,6 +160,12 @@ class ClaimBroken(SfumatoError):  # noqa: N818
         self.audit = audit
 
 
+class SignatureError(SfumatoError):
+    """A release is not signed with the key that it should be signed with."""
+
+    exit_code = 1
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest known word, whatever its case, and all of them when they are few."""
     known = sorted(set(known))

@@ -17,6 +17,7 @@ from sfumato.randomness import Randomness
 from sfumato.table.marks import Marks
 from sfumato.table.people import require_shared_texts
 from sfumato.table.table import Table
+from sfumato.table.weight import require_crowded_bins
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class PublicationRequest:
         """
         table.require_people()
         require_shared_texts(table, counts)
+        require_crowded_bins(table, counts)
         named, known = (self.method, None) if self.method is not None else choose_method(self.requirement, table)
         chosen = named.settled(table.rows)
         return chosen, chosen.kept_bounds(table, self.requirement, known)

@@ -20,7 +20,8 @@ JOINED, APART = FPrivacy(theta=3, offset="0.05", against="insider"), Differentia
 
 
 def made(requirement, seed=1, table=TABLE):
-    return publication(table, requirement, method=METHOD, random=seed).release
+    method = replace(METHOD, merge=requirement is not APART)
+    return publication(table, requirement, method=method, random=seed).release
 
 
 def restated(release, **parameters):

@@ -14,8 +14,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.auditor import audit_release, replay
+from sfumato.auditor._replay_kernels import cap_of
 from sfumato.auditor.lines import lines_of
-from sfumato.auditor.replay import FINE, OTHERWISE, SEEN, UNDECIDED, WHOLE, CutRule, EventCounts, Replay
+from sfumato.auditor.replay import OTHERWISE, SEEN, UNDECIDED, CutRule, EventCounts, Replay, ratio
+from tests.auditor._replay_twin import FINE, WHOLE, SlowReplay
 from tests.groups._soft_twin import Case, outcomes
 from tests.groups.test_soft_proof import tables
 from tests.makers import people, skewed
@@ -97,8 +99,8 @@ def test_hardly_a_bit_is_left_in_accounts(release):
 
     There are several where boxes lie in a grid, so that either of two cuts may have come first.
     """
-    found = prepared(release)
-    many = ways(found, found.union(np.arange(len(release.sizes))), WHOLE * FINE)
+    slow = prepared(release, search=SlowReplay)
+    many = ways(slow, slow.union(np.arange(len(release.sizes))), WHOLE * FINE)
     assert math.log2(many) < 5 < 1500 < sum(math.log2(len(one)) for one in spare_accounts(release))
     for box in range(0, len(release.sizes), 7):
         for told in {int(release.account[box]) - 1, int(release.account[box]) * 9 // 10, 1000} - {int(release.account[box])}:
@@ -114,8 +116,8 @@ def test_a_column_that_stands_twice_leaves_the_number_of_its_refusals():
     values = [f"v{value}" for value in np.minimum(coins.geometric(0.35, 4000) + (age > 40), 7)]
     twice = people(values, age=age.tolist(), months=(12 * age).tolist(), zone=coins.integers(0, 5, 4000).tolist())
     release = sf.publish(twice, LINEAR, method=sf.Boxes(floor=40), random=2)
-    found = prepared(release)
-    many = ways(found, found.union(np.arange(len(release.sizes))), WHOLE * FINE)
+    slow = prepared(release, search=SlowReplay)
+    many = ways(slow, slow.union(np.arange(len(release.sizes))), WHOLE * FINE)
     assert 1 < math.log2(many) < 2 * len(release.sizes) < sum(math.log2(len(one)) for one in spare_accounts(release)) / 3
     assert audit_release(release).holds
 
@@ -132,29 +134,83 @@ def spare_accounts(release):
     return [range(first, WHOLE + 1) for first in least.tolist()]
 
 
-def prepared(release, told=None):
+def prepared(release, told=None, search=Replay):
     shown = replay.histograms_of(release)
     events = EventCounts.of([shown], [replay.AuditedBounds.of(replay.Case(release), shown)])
     lines = lines_of(release.quasi, [[*(column.codes for column in release.quasi), release.group]], len(release.sizes))
-    return Replay(lines, events, release.sizes, release.account if told is None else told, CutRule.of(release.manifest, events))
+    account = release.account if told is None else told
+    return search(lines, events, release.sizes, account, CutRule.of(release.manifest, events))
 
 
 def found_for(release, told):
     return prepared(release, told).possible()
 
 
-def ways(found, box, told):
+def ways(slow, box, told):
     """Return how many transcripts lead from a box to its published ones, with whatever accounts."""
-    total, tests, (over, under) = 0, 0, found._refusing(box.size)
+    total, tests, (over, under) = 0, 0, slow._refusing(box.size)
     for cut in box.candidates():
-        parted = math.prod(ways(found, side, told) for side in cut.sides) if cut.sides else 0
-        if found._is_safe(box, cut, told):
+        parted = math.prod(ways(slow, side, told) for side in cut.sides) if cut.sides else 0
+        if slow._is_safe(box, cut, told):
             return total + parted
         after = told * over // under
-        if tests == found.rule.tests or not found._is_testable(box, cut, told, after):
+        if tests == slow.rule.tests or not slow._is_testable(box, cut, told, after):
             continue
-        tests, told, total = tests + 1, after, total + (parted if found._has_room(cut, told) else 0)
+        tests, told, total = tests + 1, after, total + (parted if slow._has_room(cut, told) else 0)
     return total + (len(box.boxes) == 1)
+
+
+def test_the_compiled_search_answers_as_the_plain_one(monkeypatch):
+    """On releases of every shape, with their own and other accounts and rules, and from arrays that are too short at first."""
+    monkeypatch.setattr(replay, "_search", lambda boxes, lines, full=replay._search: full(3, lines))
+    coins, answers = np.random.default_rng(4), {True: 0, False: 0}
+    for seed in (0, 2, 3, 5, 6, 8, 9, 12, 15, 18):
+        release = drawn_release(seed)
+        if release is None:
+            continue
+        shown = replay.histograms_of(release)
+        events = EventCounts.of([shown], [replay.AuditedBounds.of(replay.Case(release), shown)])
+        lines = lines_of(release.quasi, [[*(column.codes for column in release.quasi), release.group]], len(release.sizes))
+        rule, honest = CutRule.of(release.manifest, events), np.full(len(release.sizes), 1000)
+        honest = honest if release.account is None else release.account
+        one_changed = honest.copy()
+        one_changed[coins.integers(len(honest))] -= 1
+        swapped = coins.permutation(honest)
+        rules = [rule, replace(rule, floor=rule.floor + 1), replace(rule, patience=rule.patience + 7), replace(rule, tests=1)]
+        for account, law in [*((honest, law) for law in rules), (one_changed, rule), (swapped, rule)]:
+            given = lines, events, release.sizes, account, law
+            answer = SlowReplay(*given).possible()
+            assert Replay(*given).possible() is answer, (seed, law)
+            answers[answer] += 1
+    assert min(answers.values()) > 12
+
+
+@pytest.mark.parametrize("size", [1, 7, 40])
+def test_short_quotients_round_down_as_long_ones_do(size, monkeypatch):
+    """For every room that so many people can have, also where a bound's own digits are too many."""
+    monkeypatch.setattr(replay, "_LONG", 1)
+    coins = np.random.default_rng(size)
+    rooms = range(1000 * size + 1)
+    drawn = [Fraction(int(part), int(whole)) for part, whole in zip(*coins.integers(1, 10**9, (2, 20)), strict=True)]
+    for limit in [
+        Fraction(0),
+        Fraction(1, 3),
+        Fraction(999, 1000),
+        Fraction(10**40 + 1, 3 * 10**40),
+        *(min(x, 1 / x) for x in drawn),
+    ]:
+        over, under = ratio(limit, size)
+        assert under <= 1000 * size
+        assert all(over * room // under == limit * room // 1000 for room in rooms[:: 1 if size < 10 else 17])
+
+
+def test_caps_of_as_many_people_as_there_are_are_exact():
+    """Products beyond 64 bits are taken in two steps."""
+    coins = np.random.default_rng(0)
+    for size in (10**5, 10**8, 8 * 10**9):
+        for part, whole, room in coins.integers(1, 1000 * size, (300, 3)).tolist():
+            over, under = ratio(min(Fraction(part, whole), Fraction(whole, part)), size)
+            assert cap_of(over, under, room) == over * room // under
 
 
 def test_what_a_replay_saw_is_said_and_what_it_cannot_see_too(release):

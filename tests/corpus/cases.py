@@ -89,6 +89,7 @@ OPTIONS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("insider", {"shares": ..., "floor": 40}),
         ("insider", {"shares": ..., "merge": False}),
         ("insider", {"shares": ..., "merge": True, "weights": {"age": 2}}),
+        ("insider", {"shares": ..., "margins": "0.5"}),
     ),
     "small-domain": (
         ("engineer", {"retention": "uniform"}),

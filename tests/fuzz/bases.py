@@ -75,6 +75,7 @@ def each(against: Against) -> FPrivacy:
     return FPrivacy(offset="3/4", columns={"value": FPrivacy(offset="1/2", sets=INFECTIOUS, against=against)}, against=against)
 
 
+WEIGHT = {"column": "wt", "made_without_secrets": True, "floor": 4}
 RARE = {"rare": {"values": ["HIV", "zoster"], "bound": "9/10"}}
 HELD_EACH = FPrivacy(theta=2, offset="1/2", columns={"value": FPrivacy(theta=2, offset="2/5", sets=RARE)})
 NOISY_EACH = NoisyBoxes(
@@ -127,6 +128,7 @@ BASES = (
     Base("noisy", "plain", FPrivacy(theta=2, offset="1/10", against="insider"), NoisyBoxes(**declared(SHARES, "none"), floor=9)),
     Base("noisy-odds", "many", Differential("1/2"), NoisyBoxes(values=list(MANY), otherwise="v0", floor=30)),
     Base("parts", "many", RhoPrivacy("1/3", "1/2"), SmallDomain()),
+    Base("weighted", "weighed", FPrivacy(theta=3, offset="1/10"), Boxes(floor=2)),
     Base("declared-parts", "many", RhoPrivacy("1/6", "1/3", against="insider"), SmallDomain(**declared(MANY, "v0"))),
 )  # fmt: skip
 """Whatever a method comes to ask for belongs into this list and nowhere else."""
@@ -203,6 +205,7 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
             ),
         ),
         "numbers": (pa.table(numbers), Schema(**others, types={"value": "numeric"})),
+        "weighed": (pa.table(plain | {"wt": [10 + 3 * (k % 12) for k in range(36)]}), _with(roles, weight=WEIGHT)),
     }
 
 

@@ -49,12 +49,11 @@ def test_an_untouched_draft_tells_much_with_intervals_that_hold(name: str, tmp_p
         assert found.ratio < 1
         return
     assert found.ratio <= 0.5
-    # Of the made-up census, in which school decides nearly alone, boxes tell little of other columns: .68 to .93 over six draws.
-    assert found.intervals >= (0.65 if name == "census" else 0.8)
+    assert found.intervals >= 0.8
     assert found.held >= 0.9
     before = sf.publication(table, halved(policy, table), random=1).audit.exposure or 0.0
-    # Of two values that a third of people have each, 8-fold odds tell more than one half: 1.33 to 1.36 over six draws.
-    assert found.exposure <= (1.4 if name == "plebiscite" else 1.3) * before
+    # Of two values that a third of people have each, 8-fold odds tell more than one half: 1.25 to 1.31 over six draws.
+    assert found.exposure <= (1.35 if name == "plebiscite" else 1.3) * before
 
 
 REAL = {

@@ -103,7 +103,7 @@ def test_weights_are_drawn_with_the_covariance_that_answers_have() -> None:
     no, yes = len(model.directions.matrix) - 2, len(model.directions.matrix) - 1
     drawn = [(one[yes, 0] - one[no, 0]) - (one[yes, 1] - one[no, 1]) for one in logs]
     along = model.directions.matrix[yes] - model.directions.matrix[no]
-    wanted = 2 * model.model_error[1] / 2  # levels and values of half of the people each
+    wanted = model.model_error[1] * float(along[1:] @ along[1:])  # of two values, whose shares add up to one
     for value in (0, 1):
         precision = fit.information(np.array([value])) + np.diag(1 / (4 * fit.tau2[:, value]))
         known = along[1:] @ np.linalg.inv(precision)[1:, 1:] @ along[1:]

@@ -27,6 +27,13 @@ def bundled(form):
     return replace(manifest, schema={**manifest.schema, "declared": declared})
 
 
+def weighed(form):
+    manifest = honest(form).manifest
+    column = next(column["name"] for column in manifest.schema["quasi"] if column["kind"] == "numeric")
+    weight = {"column": column, "made_without_secrets": False, "bins": [0, 9], "values": [3], "floor": 2}
+    return replace(manifest, schema={**manifest.schema, "declared": {**manifest.schema["declared"], "weight": weight}})
+
+
 SETS = {"ill": {"values": ["flu"], "bound": "1/2"}}
 BROKEN = {
     "method": (lambda: changed("buckets", method={"package": "magic 1.0"}), "has the name of one of sfumato's"),
@@ -46,6 +53,7 @@ BROKEN = {
     "seed": (lambda: changed("buckets", seeded=False, reproducible=True), "reproducible, and not seeded"),
     "sets": (lambda: changed("buckets", requirement={"sets": SETS}), "'multi-size' keeps no bounds on sets"),
     "columns": (lambda: changed("buckets", requirement={"columns": {"value": {}}}), "not protected each by itself"),
+    "weight": (lambda: weighed("weaker"), "secrets may have gone into making the weight"),
     "bundles": (lambda: bundled("buckets"), "'multi-size' gives everybody one value in the form 'buckets'"),
 }
 

@@ -1,6 +1,7 @@
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,8 @@ from sfumato.errors import OutputError, PolicyError
 from sfumato.exact import percent
 from sfumato.reports.boxes import _ends, _most_divided
 from sfumato.reports.case import ReportCase
+from sfumato.reports.evidence import Audience
+from sfumato.reports.page import facts_of, html_of, page_with
 
 from .conftest import HOSTILE
 
@@ -267,3 +270,65 @@ def test_people_with_several_values_have_a_report_of_rows_people_and_facts(tmp_p
     public = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
     assert "How often somebody was there is shown, as the band of her number of rows, and not protected." in public
     assert " facts" not in public
+
+
+@pytest.fixture(scope="module")
+def documents(release, table, tmp_path_factory):
+    """The same facts for each kind of reader, private; the internal one also public, from the release alone."""
+    place = tmp_path_factory.mktemp("documents")
+    case = ReportCase(release, sf.audit(release, table), table)
+    facts = facts_of(case, attacks=["nb"])
+    for kind in get_args(Audience):
+        (place / kind).write_text(html_of(page_with(case, facts, kind)), encoding="utf-8")
+    sf.report(release, out=place / "public", audience="internal", public=True)
+    return {kind: place / kind for kind in (*get_args(Audience), "public")}
+
+
+def test_every_kind_of_reader_gets_the_same_figures_under_headings_of_its_own(documents, private):
+    figures = re.compile(r"<b>[\d.]+ %</b>")
+    facts = [len(set(figures.findall(text_of(path)))) for path in documents.values()]
+    assert facts[:4] == [len(set(figures.findall(text_of(private))))] * 4
+    for kind, path in documents.items():
+        if kind == "public":
+            continue
+        text = text_of(path)
+        page = Outline(text)
+        assert page.headings == ["h1", *(f"chapter-{number}" for number in range(1, len(page.headings)))]
+        assert len(page.ids) == len(set(page.ids))
+        titles = " ".join(re.findall(r"<h2[^>]*>([^<]*)</h2>", text))
+        for needed in ("urpose", "ecipients and controls", "Threats and adversaries", "ethod", "Measured risk", "Review date"):
+            assert needed in titles.replace("measured risk", "Measured risk").replace("threats", "Threats"), (kind, needed)
+        assert re.search("[Rr]esidual risk", titles)
+        assert "Who signs" in titles
+        for fact in ("Exposure: a reader is", "The values that come closest", "are the only one with their quasi values"):
+            assert text.count(fact) == text_of(private).count(fact) > 0
+
+
+def test_a_document_says_nothing_that_the_product_cannot_answer_for(documents):
+    for path in documents.values():
+        text = text_of(path).lower()
+        for word in ("complian", "complies", "conform", "certif", "anonymous", "lawful", "approved", "acceptable risk"):
+            assert word not in text, word
+        assert text.count('<table class="fill">') >= 4
+        for blanks in re.findall(r'<table class="fill">(.*?)</table>', text, re.DOTALL):
+            assert blanks.count("<td></td>") == blanks.count("<td") > 0  # empty, whatever was measured
+
+
+def test_a_public_document_is_made_from_the_release_alone(documents):
+    text = text_of(documents["public"])
+    assert "PRIVATE" not in text
+    for private in ("Exposure:", "What attacks reach", "The policy", "Measured beyond the claims"):
+        assert private not in text
+
+
+def test_a_stated_population_is_in_the_private_report_and_in_what_is_left(release, people, tmp_path):
+    schema = sf.Schema(quasi=["age", "town"], sensitive=["illness"], population=90_000)
+    table = sf.Table.from_frame(people, schema)
+    text = text_of(sf.report(release, table, out=tmp_path / "r", audience="gdpr", attacks=[]))
+    assert "In the population (90,000 people" in text
+    assert "alone among 90,000 people" in text
+
+
+def test_another_reader_is_not_known(release, tmp_path):
+    with pytest.raises(PolicyError, match="audience: unknown 'hippa'"):
+        sf.report(release, out=tmp_path / "r", audience="hippa")

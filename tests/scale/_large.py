@@ -68,6 +68,7 @@ RULES = {
     "the first row of a person": ({"people": {"key": "patient", "keep": "first by seen"}}, {}),
     "the last row of a person": ({"people": {"key": "patient", "keep": "last by seen"}}, {}),
     "identifiers": ({"identifier": ["name"]}, {}),
+    "a weight in bins": ({"weight": "weight", "missing": {"weight": "drop"}, "against": "reader"}, {}),
 }
 
 

@@ -250,3 +250,13 @@ def test_visits_are_opened_with_all_rows_of_a_person_and_a_list_is_one_secret(tm
         assert session.parsed().schema.sensitive == ("diag_1",)
     finally:
         session.close()
+
+
+def test_a_stated_population_reaches_the_risk_that_the_first_page_tells(patients: Path) -> None:
+    session = Session(root=patients.parent, data=patients)
+    assert session.risk().population is None
+    (patients.parent / "policy.toml").write_text(session.policy.text + "\n[population]\npeople = 90000\n", encoding="utf-8")
+    found = Session(root=patients.parent, data=patients).risk().population
+    assert found is not None
+    assert found.people == 90_000
+    assert 0 <= found.unique.estimate <= found.unique.upper <= 1

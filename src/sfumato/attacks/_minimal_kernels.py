@@ -51,10 +51,10 @@ def _count(codes: Any, cuts: Any, value: Any, left: Any) -> None:
 @njit(cache=True)
 def _faults(left: Any, total: Any, low: Any, high: Any, b: int) -> int:
     """Return how many values break their cap on a side of a boundary."""
-    found = 0
+    faults = 0
     for v in range(len(total)):
-        found += int(left[b, v] > low[b, v]) + int(total[v] - left[b, v] > high[b, v])
-    return found
+        faults += int(left[b, v] > low[b, v]) + int(total[v] - left[b, v] > high[b, v])
+    return faults
 
 
 @njit(cache=True)

@@ -21,7 +21,7 @@ def composition(sight: Sight) -> Iterator[Posteriors]:
     """
     if not sight.others:
         raise NotApplicable("it needs another release about the same people (others=…, --with DIR)")
-    every = [sight.reader, *(_as_numbered(one, sight) for one in sight.others)]
+    every = [sight.reader, *(_as_numbered(other, sight) for other in sight.others)]
     yield intersect(every)
     product = np.ones_like(sight.reader)
     prior = np.maximum(sight.shares, 1e-12)
@@ -32,7 +32,7 @@ def composition(sight: Sight) -> Iterator[Posteriors]:
 
 def intersect(every: list[Floats]) -> Posteriors:
     """Return beliefs among values that all releases leave possible, as the first has them, and how many are left."""
-    shared = np.logical_and.reduce([np.isnan(one) | (one > 0) for one in every])
+    shared = np.logical_and.reduce([np.isnan(beliefs) | (beliefs > 0) for beliefs in every])
     left = shared.sum(axis=1)
     return Posteriors(
         _scaled(np.where(shared, every[0], 0.0), every[0]),
@@ -57,5 +57,5 @@ def _scaled(weight: Floats, otherwise: Floats) -> Floats:
     """Return weights scaled to add up to 1; what was believed before where nothing is left."""
     total = weight.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.where((total > 0)[:, None], weight / total[:, None], otherwise)
-    return found
+        posterior: Floats = np.where((total > 0)[:, None], weight / total[:, None], otherwise)
+    return posterior

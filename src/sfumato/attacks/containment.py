@@ -24,8 +24,8 @@ def containment(sight: Sight) -> Iterator[Posteriors]:
         raise NotApplicable("only ranges leave open which group a person is in")
 
     def many(fits: Flags) -> Floats:
-        found: Floats = fits.sum(axis=1).astype(np.float64)
-        return found
+        fitting: Floats = fits.sum(axis=1).astype(np.float64)
+        return fitting
 
     fitting = release.over_fitting(sight.distinct[0], many)[sight.distinct[1]]
     alone = float((np.nanmax(sight.reader, axis=1) > 1 - 1e-9).mean())

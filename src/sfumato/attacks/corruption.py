@@ -86,14 +86,14 @@ def _real_chances(left: Integers, honest: Floats, decoys: int) -> Floats:
     odds = (1 - honest[values]) / honest[values]
     ways = np.zeros(decoys + 1)
     ways[0] = 1.0
-    for one in odds:
-        ways[1:] = ways[1:] + one * ways[:-1]
+    for value in odds:
+        ways[1:] = ways[1:] + value * ways[:-1]
     chance = np.zeros(len(values))
-    for k, one in enumerate(odds):
+    for k, value in enumerate(odds):
         rest = np.zeros(decoys + 1)
         rest[0] = 1.0
         for d in range(1, decoys + 1):
-            rest[d] = ways[d] - one * rest[d - 1]
+            rest[d] = ways[d] - value * rest[d - 1]
         chance[k] = max(rest[decoys], 0.0)
     return np.bincount(values, weights=chance / chance.sum(), minlength=len(left)).astype(np.float64)
 
@@ -108,7 +108,7 @@ def _behind_noise(release: Any, asked: KnownOthers) -> Floats:
 
     method = release.manifest.method
     listed = method.get("values")
-    stated = declared_shares(release.manifest) if listed is None else {str(one): Fraction(1, len(listed)) for one in listed}
+    stated = declared_shares(release.manifest) if listed is None else {str(value): Fraction(1, len(listed)) for value in listed}
     prior = np.array([float(stated[label]) for label in release.labels])
     counts = release.st_count.reshape(len(release.sizes), -1)
     draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
@@ -124,5 +124,5 @@ def _behind_noise(release: Any, asked: KnownOthers) -> Floats:
         table, middle = tables[int(many)]
         score[case] = np.log(prior) + table[noise[case] - 1 + middle] - table[noise[case] + middle]
     weight = np.exp(score - score.max(axis=1)[:, None])
-    found: Floats = weight / weight.sum(axis=1)[:, None]
-    return found
+    posterior: Floats = weight / weight.sum(axis=1)[:, None]
+    return posterior

@@ -55,7 +55,11 @@ class DifferentialInference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**vars(self), "levels": [dict(vars(one)) for one in self.levels], "checked": [dict(one) for one in self.checked]}
+        return {
+            **vars(self),
+            "levels": [dict(vars(level)) for level in self.levels],
+            "checked": [dict(level) for level in self.checked],
+        }
 
 
 def theorem(x: float, y: float, b: float) -> tuple[float, float]:
@@ -109,7 +113,7 @@ def differential_inference(
     over = y / x > limits[value]
     if not over.any():
         at = int(np.argmax(y / x / limits[value]))
-        nothing = tuple(AtEpsilon(one, 0, 0.0, None, None) for one in epsilons)
+        nothing = tuple(AtEpsilon(epsilon, 0, 0.0, None, None) for epsilon in epsilons)
         return DifferentialInference(*cells.described(at, table, limits), nothing, ())
     at = int(np.argmax(np.where(over & (x >= 20), y / x / limits[value], np.where(over, 1e-9, -1))))
     levels: list[AtEpsilon] = []
@@ -167,15 +171,15 @@ def _key(table: Table, chosen: tuple[int, ...]) -> Any:
 
 def _people(table: Table, cells: Cells, sure: Any) -> float:
     """Return the share of people who have a value in a group where it is told to be above its bound."""
-    found = np.zeros(table.rows, bool)
+    above = np.zeros(table.rows, bool)
     codes = table.sensitive.codes.astype(np.int64)
     marked: dict[tuple[int, ...], list[int]] = {}
     for k in np.flatnonzero(sure):
         chosen, cell = cells.where[k]
         marked.setdefault(chosen, []).append(cell * len(table.sensitive.domain) + int(cells.value[k]))
     for chosen, pairs in marked.items():
-        found |= np.isin(_key(table, chosen) * len(table.sensitive.domain) + codes, np.array(pairs))
-    return float(found.mean())
+        above |= np.isin(_key(table, chosen) * len(table.sensitive.domain) + codes, np.array(pairs))
+    return float(above.mean())
 
 
 def _checked(x: float, y: float, epsilon: float, draws: int) -> dict[str, float]:

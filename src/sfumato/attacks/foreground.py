@@ -60,7 +60,7 @@ def strongest(people: Members, tables: Sequence[Floats]) -> Floats:
             bits = np.where(rate > 0, rate * np.log(rate / np.maximum(usual, 1e-300)), 0.0).sum(axis=1)
         rates.append(rate)
         distance.append(bits)
-    says = np.stack([one[people.codes[:, j]] for j, one in enumerate(distance)], axis=1)
+    says = np.stack([by_code[people.codes[:, j]] for j, by_code in enumerate(distance)], axis=1)
     best = says.argmax(axis=1)
     row = firsts(people)[best] + people.codes[np.arange(len(best)), best]
     owner = np.repeat(np.arange(len(best)), np.diff(people.offset))

@@ -40,20 +40,20 @@ class HeldSight:
 
     def spread(self, per_entry: Floats) -> Floats:
         """Return [victims × events] of what is believed of the entries of a victim's group: a column a class of people."""
-        found = np.zeros((len(self.sizes), self.events))
-        found[self.group, self.event] = per_entry
-        return found[self.home[self.victims]]
+        by_group = np.zeros((len(self.sizes), self.events))
+        by_group[self.group, self.event] = per_entry
+        return by_group[self.home[self.victims]]
 
     def by_number(self, number: Integers) -> Floats:
         """Return [victims × events] of somebody who knows this number of everybody."""
         classes = classes_of(self.home, number, len(self.sizes))
         each = beliefs_by_number(classes, self.group, self.count)
-        mine, found = classes.place(self.home[self.victims], number[self.victims]), np.zeros((len(self.victims), self.events))
+        mine, beliefs = classes.place(self.home[self.victims], number[self.victims]), np.zeros((len(self.victims), self.events))
         for place in np.unique(mine).tolist():
             whole = np.zeros((len(self.sizes), self.events))
             whole[self.group, self.event] = each[:, place]
-            found[mine == place] = whole[self.home[self.victims[mine == place]]]
-        return found
+            beliefs[mine == place] = whole[self.home[self.victims[mine == place]]]
+        return beliefs
 
 
 class HeldAttack(NamedTuple):
@@ -80,14 +80,14 @@ def number_of_rows(sight: HeldSight) -> Floats:
 
 def number_of_values(sight: HeldSight) -> Floats:
     """Return the beliefs of somebody who knows how many values everybody has; who has all that are shown has each."""
-    found = sight.by_number(sight.values)
+    beliefs = sight.by_number(sight.values)
     single = sight.event < sight.events - sight.sets
     shown = np.bincount(sight.group[single], minlength=len(sight.sizes))
     home = sight.home[sight.victims]
     every = sight.values[sight.victims] >= shown[home]
     there = np.zeros((len(sight.sizes), sight.events))
     there[sight.group, sight.event] = 1.0
-    return np.where(every[:, None], there[home], found)
+    return np.where(every[:, None], there[home], beliefs)
 
 
 HELD: Mapping[str, HeldAttack] = {

@@ -94,8 +94,8 @@ def real_values(release: Any, truth: Integers, everybody: Any) -> dict[int, Inte
     clear = np.ones(len(release.sizes), bool)
     np.logical_and.at(clear, release.group, alone[which])
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found = (keys[place] == wanted) & (truth >= 0)
-    group = np.where(found, home[place], -1)
+    is_known = (keys[place] == wanted) & (truth >= 0)
+    group = np.where(is_known, home[place], -1)
     real: dict[int, Integers] = {}
     order = np.argsort(group, kind="stable")
     start = np.searchsorted(group[order], np.arange(len(clear) + 1))

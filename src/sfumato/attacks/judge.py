@@ -230,13 +230,13 @@ def covered(release: Release) -> tuple[str, ...]:
     the counts of a noisy box or by the shares that randomized records show.
     """
     chain = ("reader", "engineer", "insider")
-    found: list[str] = []
+    adversaries: list[str] = []
     for claim in release.claims:
         if claim.kind != "association":
             continue
         place = chain.index(claim.adversary)
-        found += chain[place : place + 1] if by_prior(release) else chain[: place + 1]
-    return tuple(dict.fromkeys(found))
+        adversaries += chain[place : place + 1] if by_prior(release) else chain[: place + 1]
+    return tuple(dict.fromkeys(adversaries))
 
 
 def by_prior(release: Release) -> bool:

@@ -49,8 +49,8 @@ class LearnedCounts:
     @property
     def prior(self) -> Floats:
         """The share of each value."""
-        found: Floats = self.totals / self.totals.sum()
-        return found
+        shares: Floats = self.totals / self.totals.sum()
+        return shares
 
     def chances(self, correction: float) -> list[Floats]:
         """Return per column Pr[code | value] = (count + α) / (count of the value + α·codes) ([BUREL, 003 §6])."""
@@ -70,16 +70,16 @@ class LearnedCounts:
         lost = np.isneginf(top)
         score[lost] = np.log(np.maximum(self.prior, 1e-300))
         weight = np.exp(score - score.max(axis=1)[:, None])
-        found: Floats = weight / weight.sum(axis=1)[:, None]
-        return found
+        beliefs: Floats = weight / weight.sum(axis=1)[:, None]
+        return beliefs
 
 
 def learned(sight: Sight) -> LearnedCounts:
     """Return what the release of a sight teaches."""
     if "learned" not in sight.shared:
         sight.shared["learned"] = learn(sight.release, sight.everybody)
-    found: LearnedCounts = sight.shared["learned"]
-    return found
+    counts: LearnedCounts = sight.shared["learned"]
+    return counts
 
 
 def learn(release: Release, everybody: pa.Table) -> LearnedCounts:
@@ -119,7 +119,7 @@ def _buckets(release: BucketsRelease, everybody: pa.Table) -> LearnedCounts:
         share = release.st_count / np.maximum(release.shown, 1)[release.st_group]
     shares = csr_array((share, (release.st_group, release.st_value)), shape=(groups, len(release.domain)))
     ones = np.ones(len(release.group))
-    tables = _spread(release.quasi, [(one.codes, release.group, ones) for one in release.quasi], shares)
+    tables = _spread(release.quasi, [(column.codes, release.group, ones) for column in release.quasi], shares)
     return LearnedCounts(release.sizes @ shares, tables, lambda people: people_codes(release.quasi, people))
 
 
@@ -193,14 +193,14 @@ def _behind(shown: Floats, chance: Floats, prior: Floats) -> Floats:
     for _ in range(_BEHIND):
         expected = share @ chance
         share = share * ((shown / np.maximum(expected, 1e-300)) @ chance.T) / np.maximum(people, 1)[:, None]
-    found: Floats = share * people[:, None]
-    return found
+    counts: Floats = share * people[:, None]
+    return counts
 
 
 def _synthetic(release: Release, everybody: pa.Table) -> LearnedCounts:
     schema = release.manifest.schema
-    kinds = {str(one["name"]): one["kind"] for role in ("quasi", "sensitive") for one in schema[role]}
-    quasi, sensitive = ([str(one["name"]) for one in schema[role]] for role in ("quasi", "sensitive"))
+    kinds = {str(column["name"]): column["kind"] for role in ("quasi", "sensitive") for column in schema[role]}
+    quasi, sensitive = ([str(column["name"]) for column in schema[role]] for role in ("quasi", "sensitive"))
     records = next((table for table in release.tables().values() if {*kinds} <= {*table.column_names}), None)
     if records is None:
         raise NotApplicable("no published table has all quasi and sensitive columns")

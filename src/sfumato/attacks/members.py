@@ -108,8 +108,8 @@ class Members:
         np.add.at(beliefs, (np.repeat(self.owner, length), value), belief)
         fits = np.bincount(self.owner, minlength=kinds)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = (beliefs / fits[:, None])[self.kind]
-        return found
+            mean: Floats = (beliefs / fits[:, None])[self.kind]
+        return mean
 
 
 def members(sight: Sight) -> Members:
@@ -119,8 +119,8 @@ def members(sight: Sight) -> Members:
         if find is None:
             raise NotApplicable(f"a release of the form {sight.release.form!r} puts nobody into a group")
         sight.shared["members"] = find(sight.release, sight)
-    found: Members = sight.shared["members"]
-    return found
+    everybody: Members = sight.shared["members"]
+    return everybody
 
 
 def _buckets(release: BucketsRelease, sight: Sight) -> Members:
@@ -176,9 +176,9 @@ def one_range(release: RangesRelease, people: pa.Table) -> Integers:
 def one_cover(cover: Cover, people: Integers) -> Integers:
     """Return the one group that covers each person; −1 where none does, −2 where several do."""
     many, group = np.zeros(len(people), np.int64), np.full(len(people), -1, np.int64)
-    for owner, found in cover.pairs(people):
+    for owner, covering in cover.pairs(people):
         many += np.bincount(owner, minlength=len(people))
-        group[owner] = found
+        group[owner] = covering
     return np.where(many > 1, -2, group)
 
 
@@ -193,7 +193,7 @@ def _everybody(sight: Sight, group: Integers, entries: tuple[Integers, Small, Fl
 
 def coded_columns(sight: Sight) -> tuple[Column, ...]:
     """Return everybody's quasi columns, coded as the release has them."""
-    kinds = {str(one["name"]): one["kind"] for one in sight.release.manifest.schema["quasi"]}
+    kinds = {str(column["name"]): column["kind"] for column in sight.release.manifest.schema["quasi"]}
     return tuple(code_column(name, kinds[name], sight.everybody[name]) for name in sight.everybody.column_names)
 
 

@@ -155,9 +155,9 @@ class _FinalBox:
         chance = float(refusing(self._patience(), self._size))
         account = int(self._release.account[self._number]) / 1000
         for many in range(SoftTests.tests, 0, -1):
-            found = self._tried(min(1.0, account / chance**many), chance)
-            if len(found) == many:
-                return *(np.array(part) for part in zip(*found, strict=True)), chance
+            tests = self._tried(min(1.0, account / chance**many), chance)
+            if len(tests) == many:
+                return *(np.array(part) for part in zip(*tests, strict=True)), chance
         return None
 
     def _patience(self) -> int:
@@ -169,14 +169,14 @@ class _FinalBox:
 
     def _tried(self, account: float, chance: float) -> list[tuple[int, int, int, Integers, Integers]]:
         """Return the tests that a box makes that begins with this account, if all of them are refused."""
-        found: list[tuple[int, int, int, Integers, Integers]] = []
+        tests: list[tuple[int, int, int, Integers, Integers]] = []
         codes, space, total = self._codes, self._space, self._total
         width = [
             space.position[space.first[j] + codes[:, j].max()] - space.position[space.first[j] + codes[:, j].min()]
             for j in range(codes.shape[1])
         ]
         for j in np.argsort(-np.array(width), kind="stable"):
-            if width[j] <= 0 or len(found) == SoftTests.tests:
+            if width[j] <= 0 or len(tests) == SoftTests.tests:
                 break
             people = np.bincount(codes[:, j], minlength=int(space.first[j + 1] - space.first[j]))
             last, also, left = cut_of(people, int(space.kind[j]), self._size, self._floor)
@@ -186,6 +186,6 @@ class _FinalBox:
             low, high = (self._caps(1 + (side - 1) * account)[0] for side in (left, right))
             if (total > self._caps(1 + (self._size - 1) * account * chance)[0]).any() or (total > low + high).any():
                 continue
-            found.append((int(j), last, also, low, high))
+            tests.append((int(j), last, also, low, high))
             account *= chance
-        return found
+        return tests

@@ -31,11 +31,11 @@ def naive_bayes(sight: Sight) -> Iterator[Posteriors]:
     alike, kind = sight.distinct
     away = None if sight.outsiders is None else distinct_rows(sight.outsiders)
     for correction, variant in ((1.0, ""), (0.0, "without correction")):
-        found = model.posterior(alike, correction)[kind]
+        beliefs = model.posterior(alike, correction)[kind]
         control = None if away is None else model.posterior(away[0], correction)[away[1]]
-        yield Posteriors(found, variant, control=control)
+        yield Posteriors(beliefs, variant, control=control)
         if correction and release.shown_as.has_groups:
-            yield Posteriors(_inside(found, sight.reader), "restricted to the group")
+            yield Posteriors(_inside(beliefs, sight.reader), "restricted to the group")
     if not release.shown_as.of_people and any(column.kind != "categorical" for column in release.quasi):
         for correction, distance, variant in ((1.0, NEAR_CORRECTED, _NEAR), (0.0, NEAR, f"{_NEAR}, without correction")):
             everybody = sight.everybody if sight.outsiders is None else pa.concat_tables([sight.everybody, sight.outsiders])
@@ -49,8 +49,8 @@ def _inside(free: Floats, reader: Floats) -> Floats:
     kept = np.where(reader > 0, np.maximum(free, 1e-300), 0.0)
     kept[np.isnan(reader)] = np.nan
     with np.errstate(invalid="ignore"):
-        found: Floats = kept / kept.sum(axis=1)[:, None]
-    return found
+        beliefs: Floats = kept / kept.sum(axis=1)[:, None]
+    return beliefs
 
 
 # Records counted that are only *near* a person's values: how 003 §6 lets naive Bayes learn from synthetic records.

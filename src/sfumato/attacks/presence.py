@@ -32,13 +32,13 @@ def presence(sight: Sight) -> Iterator[Posteriors]:
     if away is None:
         return
     listed = pa.concat_tables([sight.everybody, away.cast(sight.everybody.schema)])
-    found = with_list(release, listed)
+    beliefs = with_list(release, listed)
     rows = sight.everybody.num_rows
     yield Posteriors(
-        _pair(found[sight.victims]),
+        _pair(beliefs[sight.victims]),
         "with a list of the population",
-        control=_pair(found[rows:]),
-        figures={"smallest belief (δ-presence)": float(found.min()), "largest belief (δ-presence)": float(found.max())},
+        control=_pair(beliefs[rows:]),
+        figures={"smallest belief (δ-presence)": float(beliefs.min()), "largest belief (δ-presence)": float(beliefs.max())},
         knows="linker",
     )
 
@@ -53,10 +53,10 @@ def _alone(release: Any, people: pa.Table) -> Floats:
     if release.shown_as.exact_quasi:
         return (_published(release, distinct) > 0).astype(np.float64)[which]
     try:
-        found: Floats = np.asarray(release.presence(distinct), dtype=np.float64)[which]
+        beliefs: Floats = np.asarray(release.presence(distinct), dtype=np.float64)[which]
     except FormatError as error:
         raise NotApplicable(error.message) from None
-    return found
+    return beliefs
 
 
 def _published(release: Any, people: pa.Table) -> Integers:

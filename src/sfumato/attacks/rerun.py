@@ -78,8 +78,8 @@ def placements(people: Members) -> Iterator[Integers]:
 
 
 def _counts(people: Members, g: int) -> list[int]:
-    found: list[int] = people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist()
-    return found
+    counts: list[int] = people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist()
+    return counts
 
 
 def dealt(left: list[int], people: int) -> Iterator[list[int]]:
@@ -108,7 +108,7 @@ def table_of(sight: Sight, columns: Sequence[Column]) -> Any:
 
     schema = sight.release.manifest.schema
     names = [column.name for column in columns]
-    kinds = {str(one["name"]): one["kind"] for one in schema["quasi"]}
+    kinds = {str(column["name"]): column["kind"] for column in schema["quasi"]}
     labels = sight.release.labels
     filled = [labels[k % len(labels)] for k in range(len(columns[0].codes))]
     frame = pa.table({**{column.name: column.arrow() for column in columns}, "-": filled})

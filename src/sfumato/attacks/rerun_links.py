@@ -50,10 +50,10 @@ def rerun_links(sight: Sight) -> Posteriors:
         raise NotApplicable("no rerun of the program made this release: it has other parameters than the manifest says")
     beliefs = np.zeros((release.rows, len(release.labels)))
     beliefs[:, own] = held / fitting
-    found = beliefs[sight.victims]
-    error = _ERRORS * np.sqrt(found * (1 - found) / fitting) + 1 / fitting
+    posterior = beliefs[sight.victims]
+    error = _ERRORS * np.sqrt(posterior * (1 - posterior) / fitting) + 1 / fitting
     note = f"{int(fitting):,} of {worlds * runs:,} runs on all {worlds:,} placements make this release"
-    return Posteriors(found, "every placement rerun", note=note, error=error)
+    return Posteriors(posterior, "every placement rerun", note=note, error=error)
 
 
 def _shape(links: Any, columns: Any, codes: Integers, own: list[int]) -> Shape:
@@ -74,13 +74,13 @@ def _published(release: Any, columns: Any) -> Shape:
     """Return the same of the published records."""
     rows = release.tables()["records"].to_pylist()
     code = [{value: k for k, value in enumerate(column.values.to_pylist())} for column in columns]
-    found = []
+    records = []
     for row, value in zip(rows, release.value.tolist(), strict=True):
         spans = tuple(
-            tuple(sorted(known[one] for one in row[column.name]))
+            tuple(sorted(known[value] for value in row[column.name]))
             if column.kind == "categorical"
             else (known[row[f"{column.name}_min"]], known[row[f"{column.name}_max"]])
             for column, known in zip(columns, code, strict=True)
         )
-        found.append((*spans, int(value)))
-    return tuple(sorted(found))
+        records.append((*spans, int(value)))
+    return tuple(sorted(records))

@@ -76,10 +76,10 @@ def believed(release: Any, people: pa.Table, shares: Floats, *, largest: bool = 
     beliefs = release.beliefs if largest else release.mean_beliefs
     if release.shown_as.by_coin and not release.declared:
         own = [shares[part.values] / max(float(shares[part.values].sum()), 1e-300) for part in release.parts]
-        found = beliefs(distinct, shares=own)
+        per_person = beliefs(distinct, shares=own)
     else:
-        found = beliefs(distinct)
-    return np.asarray(found, dtype=np.float64)[which]
+        per_person = beliefs(distinct)
+    return np.asarray(per_person, dtype=np.float64)[which]
 
 
 def distinct_rows(people: pa.Table) -> tuple[pa.Table, Integers]:

@@ -24,7 +24,7 @@ def skewness(sight: Sight) -> Iterator[Posteriors]:
         figures={"largest belief / share": largest_growth(sight.largest, sight.shares)},
         largest=sight.largest,
     )
-    listed = {str(one["set"]): Fraction(str(one["bound"])) for one in sight.release.manifest.sets}
+    listed = {str(entry["set"]): Fraction(str(entry["bound"])) for entry in sight.release.manifest.sets}
     for name, values in sight.sets.items():
         member = _members(name, values, sight.release.labels)
         inside = (sight.reader * member).sum(axis=1)

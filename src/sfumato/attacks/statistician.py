@@ -78,5 +78,5 @@ def _behind_coins(sight: Sight) -> Floats:
         weight /= np.maximum(weight.sum(axis=1), 1e-300)[:, None]
         np.add.at(beliefs, (who[:, None], part.values[None, :]), weight)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = (beliefs / fits[:, None])[kind]
-    return found
+        mean: Floats = (beliefs / fits[:, None])[kind]
+    return mean

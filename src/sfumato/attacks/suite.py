@@ -54,8 +54,8 @@ class Attack:
 
 
 ATTACKS: dict[str, Attack] = {
-    one.name: one
-    for one in (
+    attack.name: attack
+    for attack in (
         Attack("random-worlds", "reader", "takes every placement of a group's values as equally likely", "random_worlds"),
         Attack("nb", "statistician", "learns how columns go together and names the likeliest value", "naive_bayes"),
         Attack("statistician", "statistician", "puts a group's values on the people they fit best", "statistician"),
@@ -117,9 +117,9 @@ def attack(
     held = tuple(own for other in others if (own := _about(other, about)) is not None)
     sight, judge = _prepare(release, table, Given(outsiders, sets or {}, held, persons), coins)
     results: list[AttackResult] = []
-    for number, one in enumerate(chosen):
-        tell(one.name, number / len(chosen))
-        results += _run(one, sight, judge)
+    for number, attack in enumerate(chosen):
+        tell(attack.name, number / len(chosen))
+        results += _run(attack, sight, judge)
     tell("done", 1.0)
     return results
 
@@ -160,10 +160,10 @@ def _each(
     unknown = None if set(away) & set(release.secrets) else outsiders  # whose values nobody knows
     results = []
     for k, (name, part) in enumerate(zip(release.secrets, release.each, strict=True)):
-        own = [one for one in _names(asked) if one != PRESENCE or k == 0]  # whoever is in the table, whatever is secret
+        own = [attack for attack in _names(asked) if attack != PRESENCE or k == 0]  # whoever is in the table, whatever is secret
         if not own:
             continue
-        found = attack(
+        reached = attack(
             part,
             people[name],
             own,
@@ -174,15 +174,15 @@ def _each(
             random=coins.spawn(k),
             progress=progress,
         )
-        results += [_named(one, name) for one in found]
+        results += [_named(result, name) for result in reached]
     return results
 
 
-def _named(one: AttackResult, secret: str) -> AttackResult:
+def _named(result: AttackResult, secret: str) -> AttackResult:
     """Return a result under the name of the secret that it is about; presence is about none."""
-    if one.attack == PRESENCE:
-        return one
-    return replace(one, variant=f"{one.variant}, {secret}" if one.variant else secret, secret=secret)
+    if result.attack == PRESENCE:
+        return result
+    return replace(result, variant=f"{result.variant}, {secret}" if result.variant else secret, secret=secret)
 
 
 def _held(
@@ -230,7 +230,7 @@ def _held_sides(part: Any, table: Table, everybody: Integers, victims: Integers)
     truth = np.zeros((table.rows, len(labels) + many), bool)
     truth[person, true_codes(labels, table).astype(np.int64)[value]] = True
     for place, (values, _) in enumerate(bounds.sets.values(), len(labels)):
-        truth[:, place] = truth[:, [labels.index(one) for one in values if one in labels]].any(axis=1)
+        truth[:, place] = truth[:, [labels.index(value) for value in values if value in labels]].any(axis=1)
     limits = event_limits(shown, bounds, bands)[everybody[victims]]
     sight = HeldSight(
         sizes=part.sizes,
@@ -255,7 +255,7 @@ def _about(release: Any, secret: str) -> Any:
 
 def _by_column(people: Table) -> dict[str, Table]:
     """Return people with each of their sensitive columns alone, by its name."""
-    return {" / ".join(one.sensitive.domain.names): one for one in people.each()}
+    return {" / ".join(part.sensitive.domain.names): part for part in people.each()}
 
 
 def _names(attacks: str | Iterable[str] | None, among: Mapping[str, Any] | None = None) -> list[str]:
@@ -309,7 +309,9 @@ def _named_sets(release: Release) -> dict[str, Sequence[str]]:
     from sfumato.auditor.claims import AuditedBounds
 
     counts = (
-        None if release.manifest.values is None else {str(one["value"]): int(one["count"]) for one in release.manifest.values}
+        None
+        if release.manifest.values is None
+        else {str(entry["value"]): int(entry["count"]) for entry in release.manifest.values}
     )
     parts = release.domain.parts()
     return {
@@ -324,20 +326,20 @@ def _victims(release: Release, rows: int, coins: Randomness) -> Integers:
     return np.arange(rows) if rows <= most else np.sort(coins.permutation(rows)[:most])
 
 
-def _run(one: Attack, sight: Sight, judge: Judge) -> list[AttackResult]:
+def _run(attack: Attack, sight: Sight, judge: Judge) -> list[AttackResult]:
     """Return what one adversary reached, in each of her ways; time is that of this way alone."""
     results: list[AttackResult] = []
     began = time.process_time()
     try:
-        for guess in one.run(sight):
+        for guess in attack.run(sight):
             spent = time.process_time() - began
-            if one.name == PRESENCE:
-                results.append(judge.score_presence(guess, attack=one.name, release=sight.release, seconds=spent))
+            if attack.name == PRESENCE:
+                results.append(judge.score_presence(guess, attack=attack.name, release=sight.release, seconds=spent))
             else:
-                results.append(judge.score(guess, attack=one.name, knows=one.knows, seconds=spent))
+                results.append(judge.score(guess, attack=attack.name, knows=attack.knows, seconds=spent))
             began = time.process_time()
     except NotApplicable as reason:
-        results.append(AttackResult(one.name, "", one.knows, refused=str(reason)))
+        results.append(AttackResult(attack.name, "", attack.knows, refused=str(reason)))
     return results
 
 
@@ -354,7 +356,7 @@ def require_same_people(release: Any, table: Table) -> None:
     if release.rows > table.rows or (release.rows < table.rows and not fewer):
         raise InputError(f"the release is about {release.rows:,} people, and the table has {table.rows:,}", hint=HINT)
     if manifest.values is not None:
-        listed = {str(one["value"]): int(one["count"]) for one in manifest.values}
+        listed = {str(entry["value"]): int(entry["count"]) for entry in manifest.values}
         own = table.sensitive.histogram()
         differ = sum(listed.get(value, 0) != own.get(value, 0) for value in {*listed, *own})
         if differ:
@@ -371,14 +373,14 @@ def require_same_people(release: Any, table: Table) -> None:
 
 def _require_columns(release: Any, table: Table) -> None:
     """Raise unless release and table have the same columns."""
-    quasi, sensitive = ([str(one["name"]) for one in release.manifest.schema[role]] for role in ("quasi", "sensitive"))
+    quasi, sensitive = ([str(column["name"]) for column in release.manifest.schema[role]] for role in ("quasi", "sensitive"))
     if {*quasi} != {column.name for column in table.quasi} or sensitive != [*table.sensitive.domain.names]:
         raise InputError("the release and the table do not have the same quasi and sensitive columns", hint=HINT)
 
 
 def require_outsiders(release: Any, outsiders: Table) -> None:
     """Raise unless people who are not in the table have the quasi columns of the release."""
-    quasi = {str(one["name"]) for one in release.manifest.schema["quasi"]}
+    quasi = {str(column["name"]) for column in release.manifest.schema["quasi"]}
     if quasi != {column.name for column in outsiders.quasi}:
         raise InputError(
             "outsiders: they do not have the quasi columns of the release", hint="people with the same quasi columns"

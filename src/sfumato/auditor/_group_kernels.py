@@ -49,15 +49,15 @@ class LackingEntries(NamedTuple):
 @njit(cache=True)
 def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:
     """Keep of the groups that fit columns 0 … j−1 those that `row` allows too; return in how many words there are any."""
-    found = 0
+    words = 0
     for k in range(len(row) if j == 0 else many[j - 1]):
         w = k if j == 0 else place[j - 1, k]
         fits = row[w] if j == 0 else row[w] & left[j - 1, k]
         if fits != 0:
-            place[j, found] = w
-            left[j, found] = fits
-            found += 1
-    return found
+            place[j, words] = w
+            left[j, words] = fits
+            words += 1
+    return words
 
 
 @njit(cache=True)

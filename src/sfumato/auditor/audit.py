@@ -26,6 +26,7 @@ from sfumato.auditor.replay import replay_buckets, replay_ranges
 from sfumato.auditor.result import Audit
 from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
+from sfumato.auditor.weight import crowds, weight_faults
 from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, form_of
 from sfumato.release.coding import value_type
@@ -82,6 +83,7 @@ def audit_tables(
     comparable = table
     try:
         release = read_tables(manifest, tables, faults)
+        faults += crowds(manifest, tables)
         if table is not None:
             faults += unlike_schema(manifest, table)
             unlike = other_columns(manifest, in_own_types(release, tables), table)
@@ -112,7 +114,7 @@ def completed(
     return replace(
         audit,
         claims=tuple(replace(claim, stronger=next_attack(claim.adversary, manifest, manifest.rows)) for claim in audit.claims),
-        problems=(*problems, *audit.problems, *_several_rows(manifest, table)),
+        problems=(*problems, *audit.problems, *weight_faults(manifest, tables), *_several_rows(manifest, table)),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
         notice=audit.notice or _notice(manifest),
         with_table=table is not None,

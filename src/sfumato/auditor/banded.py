@@ -54,7 +54,7 @@ def strata_of(release: Any) -> tuple[Integers, ...]:
         else:
             code[:] = band.codes[band.start[:-1]] if isinstance(band, Sets) else band.low
         own = own * (int(code.max()) + 1) + code
-    return tuple(np.flatnonzero(own == one) for one in np.unique(own)) if bands else ()
+    return tuple(np.flatnonzero(own == number) for number in np.unique(own)) if bands else ()
 
 
 def bands_of(release: Any, shown: ShownCounts, members: Members) -> list[Band]:
@@ -67,7 +67,7 @@ def _band(manifest: Manifest, shown: ShownCounts, groups: Integers, members: Mem
     assert held is not None
     place = np.full(len(shown.sizes), -1, np.int32)
     place[groups] = np.arange(len(groups))
-    entries, sets, numbers = (place[one] >= 0 for one in (shown.group, held.set_group, held.group))
+    entries, sets, numbers = (place[group] >= 0 for group in (shown.group, held.set_group, held.group))
     own = ShownCounts(
         place[shown.group[entries]],
         shown.value[entries],
@@ -85,7 +85,7 @@ def _band(manifest: Manifest, shown: ShownCounts, groups: Integers, members: Mem
             held.people[numbers],
         ),
     )
-    names = [str(one["set"]) for one in manifest.sets]
+    names = [str(entry["set"]) for entry in manifest.sets]
     totals = dict(zip(names, own.held.set_totals(len(names)).tolist(), strict=True)) if own.held is not None else {}
     counts = Several(own.totals, own.people, {name: totals.get(name, 0) for name in members})
     return Band(groups, own, AuditedBounds.read(manifest, counts, shown.labels))
@@ -104,11 +104,11 @@ def largest(bands: list[Band]) -> AuditedBounds:
         have = band.shown.held.set_totals(len(first.sets)).tolist()
         for (name, (_, bound)), many in zip(band.bounds.sets.items(), have, strict=True):
             sets.setdefault(name, []).extend([bound] if many else [])
-    one = Fraction(1)
+    whole = Fraction(1)
     return AuditedBounds(
-        {label: max(bounds, default=one) for label, bounds in known.items()},
+        {label: max(bounds, default=whole) for label, bounds in known.items()},
         "",
-        {name: (values, max(sets[name], default=one)) for name, (values, _) in first.sets.items()},
+        {name: (values, max(sets[name], default=whole)) for name, (values, _) in first.sets.items()},
     )
 
 
@@ -143,22 +143,22 @@ def judge_bands(claim: Claim, case: Case[Any], bands: list[Band]) -> ClaimResult
     judged = [judge(claim, case, band.shown, band.bounds) for band in bands if band.shown.largest]
     if not judged:
         return ClaimResult(claim, False, note="the release shows no sensitive value")
-    broken = [one for one in judged if one.holds is False]
-    unknown = [one for one in judged if one.holds is None]
+    broken = [claim for claim in judged if claim.holds is False]
+    unknown = [claim for claim in judged if claim.holds is None]
     return max(broken or unknown or judged, key=_nearness)
 
 
-def _nearness(one: ClaimResult) -> Any:
-    return one.worst is not None, nearest_first(one.worst or Fraction(0), Fraction(1) if one.bound is None else one.bound)
+def _nearness(claim: ClaimResult) -> Any:
+    return claim.worst is not None, nearest_first(claim.worst or Fraction(0), Fraction(1) if claim.bound is None else claim.bound)
 
 
 def limits_by_group(labels: tuple[str, ...], groups: int, bands: list[Band]) -> Floats:
     """Return [groups × events]: the bound of every value, then of every set, for the people of each group."""
-    found = np.ones((groups, len(labels) + len(bands[0].bounds.sets)))
+    limits = np.ones((groups, len(labels) + len(bands[0].bounds.sets)))
     for band in bands:
         known = band.bounds.known or {}
-        found[band.groups] = [
+        limits[band.groups] = [
             *(float(known.get(label, 1)) for label in labels),
             *(float(bound) for _, bound in band.bounds.sets.values()),
         ]
-    return found
+    return limits

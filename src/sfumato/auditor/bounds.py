@@ -83,13 +83,13 @@ def sets_of(
         return None
     try:
         shares = _shares(_every(counts, values))
-        found: SetBounds = {}
+        bounds: SetBounds = {}
         for name in sorted(rules):
             for label, members in _members(name, rules[name], values, bins, parts or {}).items():
                 share = sum((shares[value] for value in members), Fraction(0))
                 share = Fraction(counts.sets[label], counts.people) if isinstance(counts, Several) else share
-                found[label] = members, _set_bound(rules[name], share)
-        return found
+                bounds[label] = members, _set_bound(rules[name], share)
+        return bounds
     except (AttributeError, KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise FormatError("manifest.json: the sets of the requirement cannot be read") from None
 
@@ -105,7 +105,7 @@ def members_of(requirement: Mapping[str, Any], values: list[str], bins: tuple[st
     rules = requirement.get("sets", {})
     try:
         each = (_members(name, rules[name], values, bins, {}) for name in sorted(rules))
-        return {label: members for found in each for label, members in found.items()}
+        return {label: members for sets in each for label, members in sets.items()}
     except (AttributeError, KeyError, ValueError, TypeError):
         raise FormatError("manifest.json: the sets of the requirement are not those of a requirement") from None
 

@@ -311,7 +311,7 @@ def _listed_sets(manifest: Manifest, shown: AnyCounts, bounds: AuditedBounds) ->
 def set_totals(shown: AnyCounts, bounds: AuditedBounds) -> list[int]:
     """Return how many people have one of the values of each set."""
     if shown.held is not None:
-        return [int(one) for one in shown.held.set_totals(len(bounds.sets))]
+        return [int(total) for total in shown.held.set_totals(len(bounds.sets))]
     return [sum(shown.totals[value] for value in values) for values, _ in bounds.sets.values()]
 
 

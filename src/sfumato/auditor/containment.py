@@ -78,14 +78,14 @@ def contain(shown: ShownCounts, boxes: tuple[Box, ...], table: Table, batches: B
             every = mean * many * many_parts <= MOST_FITS
         measured = people
         if every:
-            fits = found = _walk(shown, boxes, people, enough=False)
+            fits = seen = _walk(shown, boxes, people, enough=False)
             crowds.add(people, fits)
         else:
-            found = _walk(shown, boxes, people, enough=True)
+            seen = _walk(shown, boxes, people, enough=True)
             measured = some(people, _scattered(many)[: max(1, int(MOST_FITS / many_parts / mean))])
             fits = _walk(shown, boxes, measured, enough=False)
-        outside += int(people.weight[found.groups == 0].sum())
-        misplaced += int(people.weight[(found.own == 0) & (found.groups > 0)].sum())
+        outside += int(people.weight[seen.groups == 0].sum())
+        misplaced += int(people.weight[(seen.own == 0) & (seen.groups > 0)].sum())
         belief, weight = fits.own / np.maximum(fits.people, 1), measured.weight
         sums += (belief * weight).sum(), (fits.groups * weight).sum(), weight.sum()
         worst = max(worst, float(belief.max()))

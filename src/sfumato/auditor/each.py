@@ -57,5 +57,8 @@ def _together(claim: Claim, case: Case[Any], audits: list[tuple[str, Audit]], pl
 
 
 def _nearness(judged: tuple[str, ClaimResult]) -> Any:
-    one = judged[1]
-    return (one.worst is not None, nearest_first(one.worst or Fraction(0), Fraction(1) if one.bound is None else one.bound))
+    claim = judged[1]
+    return (
+        claim.worst is not None,
+        nearest_first(claim.worst or Fraction(0), Fraction(1) if claim.bound is None else claim.bound),
+    )

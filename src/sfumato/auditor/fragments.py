@@ -195,8 +195,8 @@ def _measured(
                 for column, codes in zip(table.quasi, some.codes, strict=True)
             }
         )
-        found = PresenceBeliefs.of(read.release.presence(frame), alpha, some.weight)
-        members = found if members is None else members.and_(found)
+        batch = PresenceBeliefs.of(read.release.presence(frame), alpha, some.weight)
+        members = batch if members is None else members.and_(batch)
         true = truth[some.secret]
         chosen = _some(len(true), max(1, MEASURED_VALUES // len(batches)))
         chosen = chosen[true[chosen] >= 0]

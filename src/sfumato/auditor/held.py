@@ -40,7 +40,7 @@ def several_counts(case: Case[Any], shown: ShownCounts, members: Mapping[str, tu
     held = shown.held
     assert held is not None
     if case.table is None:
-        names = [str(one["set"]) for one in case.manifest.sets]
+        names = [str(entry["set"]) for entry in case.manifest.sets]
         totals = dict(zip(names, held.set_totals(len(names)).tolist(), strict=True))
         return Several(shown.totals, shown.people, {name: totals.get(name, 0) for name in members})
     person, value = facts_of(case.table)

@@ -43,19 +43,19 @@ def classes_of_counts(group: Integers, number: Integers, people: Integers, group
     of, what = np.divmod(key, room)
     place = np.arange(len(key)) - np.searchsorted(of, of)
     shape = (groups, int(place.max(initial=0)) + 1)
-    found = Classes(np.full(shape, -1, np.int64), np.zeros(shape, np.int64))
-    found.number[of, place], found.people[of, place] = what, people
-    return found
+    classes = Classes(np.full(shape, -1, np.int64), np.zeros(shape, np.int64))
+    classes.number[of, place], classes.people[of, place] = what, people
+    return classes
 
 
 def beliefs_by_number(classes: Classes, group: Integers, count: Integers) -> Floats:
     """Return [entries × numbers of a group]: the belief that somebody with each number has what so many of her group have."""
-    found = np.empty((len(group), classes.number.shape[1]))
+    beliefs = np.empty((len(group), classes.number.shape[1]))
     step = max(1, _AT_ONCE // classes.number.shape[1])
     for low in range(0, len(group), step):
         part = slice(low, low + step)
-        found[part] = _solved(classes.number[group[part]], classes.people[group[part]], count[part])
-    return found
+        beliefs[part] = _solved(classes.number[group[part]], classes.people[group[part]], count[part])
+    return beliefs
 
 
 def share_above(classes: Classes, group: Integers, count: Integers, limits: Floats) -> float:

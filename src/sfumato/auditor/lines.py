@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.auditor._replay_kernels import count_codes
 from sfumato.table.column import Column
 
 LineBlocks = Iterable[Sequence[Array]]
@@ -71,13 +72,13 @@ class _CodeCounts:
     def add(self, group: Array, code: Array) -> None:
         first = int(group.min(initial=self.groups))
         room = (int(group.max(initial=first)) - first + 1) * self.size
-        key = (group.astype(np.int64) - first) * self.size + code
-        if room <= 4 * len(key):
-            people = np.bincount(key, minlength=room)
-            key = np.flatnonzero(people)
-            people = people[key]
+        if room <= 4 * len(group):
+            counts = np.zeros(room, np.int64)
+            count_codes(group, code, first, self.size, counts)
+            key = np.flatnonzero(counts)
+            people = counts[key]
         else:
-            key, people = np.unique(key, return_counts=True)
+            key, people = np.unique((group.astype(np.int64) - first) * self.size + code, return_counts=True)
         self.keys.append(key + first * self.size)
         self.people.append(people.astype(np.int64))
 

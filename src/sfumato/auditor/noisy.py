@@ -14,6 +14,7 @@ from sfumato.auditor.bounds import Several, odds_of
 from sfumato.auditor.claims import DROPPED, AuditedBounds, Case, misworded, set_label, unverified
 from sfumato.auditor.declaration import exact_share
 from sfumato.auditor.held import facts_of
+from sfumato.auditor.margins import StatedMargins, other_tables, true_margins, wrong_margins, wrong_ratio
 from sfumato.auditor.noise_law import unlike_noise
 from sfumato.auditor.original import numbered, quasi_keys, quasi_numbers, true_codes, true_values
 from sfumato.auditor.plausible import FALSE_ALARM
@@ -26,8 +27,6 @@ from sfumato.release.manifest import Claim, Manifest
 from sfumato.table.column import combined
 from sfumato.table.table import Table
 
-_GRID = 1 << 30
-
 
 @dataclass(frozen=True)
 class _Stated:
@@ -39,6 +38,8 @@ class _Stated:
     counted: int
     """Of how many values, of all columns together, a person is counted: somebody may know how they go together."""
     bundled: bool
+    margins: StatedMargins | None
+    """The tables beside boxes, which have part of γ."""
 
     @classmethod
     def of(cls, manifest: Manifest) -> _Stated:
@@ -51,14 +52,22 @@ class _Stated:
                 else {str(value): Fraction(1, len(listed)) for value in listed}
             )
             counted = int(public["counted"]) if "counted" in public else values_counted(manifest)
-            return cls(shares, exact_share(public["gamma"]), exact_share(public["ratio"]), counted, manifest.bundled)
+            law = exact_share(public["gamma"]), exact_share(public["ratio"])
+            return cls(shares, *law, counted, manifest.bundled, StatedMargins.of(manifest))
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
             raise FormatError("manifest.json: the declared values, gamma or the ratio of the noise cannot be read") from None
 
     @property
     def kept(self) -> Fraction:
-        """How much odds really grow at most: r⁻² for every value that a person is counted of, which is at most γ."""
-        return 1 / self.ratio ** (2 * self.counted)
+        """How much odds really grow at most: r⁻² for every value that a person is counted of, in boxes and in every table."""
+        boxes = 1 / self.ratio ** (2 * self.counted)
+        tables = self.margins
+        return boxes if tables is None else boxes / tables.ratio ** (2 * self.counted * len(tables.tables))
+
+    @property
+    def left(self) -> Fraction:
+        """What tables leave of γ to the boxes."""
+        return self.gamma if self.margins is None else self.gamma / self.margins.gamma
 
     @property
     def counts(self) -> Mapping[str, Fraction]:
@@ -81,7 +90,7 @@ def values_counted(manifest: Manifest) -> int:
         room = None if people.get("keep") == "all" else len(columns)
         if most is None and room is None:
             raise FormatError("manifest.json: nothing says of how many values of a secret a person is counted")
-        total += min(int(one) for one in (most, room) if one is not None)
+        total += min(int(limit) for limit in (most, room) if limit is not None)
     return total
 
 
@@ -94,6 +103,8 @@ class NoisyWalk(NamedTuple):
     undeclared: bool = False
     truth: Integers | None = None
     """[groups × values] of the table's people, where nobody is lost or invented."""
+    margins: Integers | None = None
+    """[bands × values] of the same people, where tables lie beside boxes."""
 
 
 WalkNoisy = Callable[[BucketsRelease, Table | None], NoisyWalk]
@@ -120,7 +131,7 @@ def audit_noisy(case: Case[BucketsRelease], walk: WalkNoisy | None = None) -> Au
             truth = walked.truth
             assert truth is not None
             if manifest.leaves_out is None:  # else coins decided of which values people are counted, and only they know
-                problems += _wrong_noise(release, stated, truth)
+                problems += _wrong_noise(release, stated, truth, walked.margins)
             exposure = float((_believed(release) * truth).sum() / max(1, truth.sum()))
     return Audit(
         claims=tuple(_judge(claim, case, stated, bounds, faults) for claim in manifest.claims),
@@ -214,28 +225,26 @@ def _wrong_law(manifest: Manifest, stated: _Stated, bounds: AuditedBounds) -> li
         problems.append(
             f"odds may grow {float(follows):.9g}-fold under the requirement, the manifest says {float(stated.gamma):.9g}"
         )
-    ratio, gamma = stated.ratio, stated.gamma
-    power = 2 * stated.counted
-    if not 0 < ratio < 1 or ratio**power * gamma < 1:
-        problems.append(f"noise of this ratio is too small for γ: the ratio to the power of −{power} must not exceed it")
-    elif (ratio * _GRID).denominator != 1 or (ratio - Fraction(1, _GRID)) ** power * gamma >= 1:
-        problems.append("the ratio of the noise is not the smallest multiple of 2^-30 that γ allows")
-    return problems
+    problems += wrong_ratio(stated.ratio, stated.left, stated.counted)
+    problems += wrong_margins(manifest, stated.margins, stated.gamma, stated.counted)
+    return problems if not alone else problems + other_tables(manifest, stated.margins, stated.gamma, stated.counted)
 
 
 def wrong_split(whole: Manifest, parts: Sequence[BucketsRelease]) -> list[str]:
     """Return that γ is not the least that any of several columns, each protected by itself, allows; nothing where it is."""
     allowed = []
-    if _Stated.of(parts[0].manifest).counted != values_counted(whole):
+    first = _Stated.of(parts[0].manifest)
+    if first.counted != values_counted(whole):
         return ["of how many values of all secrets together a person is counted is not what the columns say"]
     for part in parts:
         stated = _Stated.of(part.manifest)
         bounds = AuditedBounds.read(part.manifest, stated.counts, tuple(stated.shares), part.domain.parts())
         allowed.append(_odds_allowed(part.manifest.requirement, stated.shares, bounds))
     known = [limit for limit in allowed if limit is not None]
-    if not known or min(known) == _Stated.of(parts[0].manifest).gamma:
-        return []
-    return ["γ is not the least that the requirement of any sensitive column allows"]
+    problems = other_tables(whole, first.margins, first.gamma, first.counted)
+    if not known or min(known) == first.gamma:
+        return problems
+    return [*problems, "γ is not the least that the requirement of any sensitive column allows"]
 
 
 def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction], bounds: AuditedBounds) -> Fraction | None:
@@ -290,7 +299,11 @@ def walk_noisy(release: BucketsRelease, table: Table | None) -> NoisyWalk:
     """Return how the published people differ from those of the table, and how many of these each group has of each value."""
     key = combined(release.quasi) if table is None else quasi_keys(release.quasi, table)
     truth = None if table is None else true_values(release.domain.labels, table)
-    return walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
+    found = walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
+    if release.margins is None or table is None or truth is None or found.truth is None:
+        return found
+    codes = [column.codes for column in table.quasi]
+    return found._replace(margins=true_margins(release, table.quasi, lambda: [(codes, truth)]))
 
 
 def walk_held(release: BucketsRelease, table: Table | None) -> NoisyWalk:
@@ -298,19 +311,19 @@ def walk_held(release: BucketsRelease, table: Table | None) -> NoisyWalk:
     if table is None:
         return walk_noisy(release, None)
     none = np.zeros(table.rows, np.int64)
-    found = walk_together(quasi_keys(release.quasi, table), release.group, none, len(release.sizes), 1)
-    if found.torn or found.invented or found.lost:
-        return found
+    walk = walk_together(quasi_keys(release.quasi, table), release.group, none, len(release.sizes), 1)
+    if walk.torn or walk.invented or walk.lost:
+        return walk
     person, value = facts_of(table)
     own = true_codes(release.domain.labels, table).astype(np.int64)[value]
     if (own < 0).any():
-        return found._replace(undeclared=True, truth=None)
+        return walk._replace(undeclared=True, truth=None)
     ours, theirs, many = quasi_numbers(release.quasi, table)
     home = np.zeros(many, np.int64)
     home[ours] = release.group
     width = len(release.domain)
     truth = np.bincount(home[theirs][person] * width + own, minlength=len(release.sizes) * width)
-    return found._replace(truth=truth.reshape(-1, width).astype(np.int64))
+    return walk._replace(truth=truth.reshape(-1, width).astype(np.int64))
 
 
 def walk_together(key: Integers, group: Array, truth: Integers | None, groups: int, values: int) -> NoisyWalk:
@@ -338,7 +351,7 @@ def _differences(walked: NoisyWalk) -> list[str]:
     return [*problems, *(["the table has values that were not declared"] if walked.undeclared else [])]
 
 
-def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> list[str]:
+def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers, margins: Integers | None) -> list[str]:
     """Return that the noise hardly has the law that is stated; false alarms at most `FALSE_ALARM`."""
     noise = _shown(release) - truth
     odd = (
@@ -346,7 +359,14 @@ def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> l
         if release.draws is None
         else unlike_noise(noise.sum(axis=0), stated.ratio, int(release.draws.sum()))
     )
-    return [f"the noise hardly has the stated law (false alarm at most {FALSE_ALARM:g})"] if odd else []
+    problems = [f"the noise hardly has the stated law (false alarm at most {FALSE_ALARM:g})"] if odd else []
+    if stated.margins is None or release.margins is None:
+        return problems
+    if margins is None:
+        return [*problems, "the tables beside the boxes have other bands than the people of the table"]
+    odd = unlike_noise((release.margins.counts - margins).ravel(), stated.margins.ratio, 1)
+    beside = f"the noise in tables beside boxes hardly has the stated law (false alarm at most {FALSE_ALARM:g})"
+    return [*problems, beside] if odd else problems
 
 
 def _warnings(release: BucketsRelease, bounds: AuditedBounds, stated: _Stated, over: Flags) -> list[str]:

@@ -66,7 +66,7 @@ def other_columns(manifest: Manifest, tables: Mapping[str, pa.Table], table: Tab
     if {*quasi} != {(column.name, column.kind) for column in table.quasi} or [name for name, _ in sensitive] != [*domain.names]:
         return ["the release and the table do not have the same quasi and sensitive columns"]
     own = {name: str(column.values.type) for column in table.quasi for name in _shown_as(column)}
-    own |= {field.name: str(field.type) for one in domain.secrets for field in one.table.schema}
+    own |= {field.name: str(field.type) for secret in domain.secrets for field in secret.table.schema}
     wrong = {
         field.name
         for published in tables.values()

@@ -8,15 +8,25 @@ replays safe cuts. docs/guarantees.md has the procedure; nothing here is shared 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Floats, Integers
+from sfumato.auditor._replay_kernels import (
+    NONE,
+    NOT_YET,
+    ROOM_WANTED,
+    STEPS,
+    WHOLE,
+    ReplayedCuts,
+    Search,
+    answer_questions,
+    ask_of_whole,
+)
 from sfumato.auditor.banded import counted_and_bounded, strata_of
 from sfumato.auditor.buckets import histograms_of
 from sfumato.auditor.claims import AnyCounts, AuditedBounds, Case, program, set_totals, unseen, with_sets
@@ -34,10 +44,7 @@ OTHERWISE = "no coins lead the cuts that the manifest names to these boxes with 
 SEEN = "the tables show that the cuts of the manifest can lead to these boxes and accounts, but not that its coins were fresh"
 UNDECIDED = "accounts of boxes were not replayed to the end: columns part the same boxes in too many ways"
 
-WHOLE, FINE = 1000, 1_000_000
-"""Accounts are shown in thousandths, and kept a million times finer."""
-LEAST = 7, 10
-"""No coin refuses with a smaller chance."""
+_LONG = 1 << 61
 MOST_STEPS = 100_000
 """So many boxes with an account are looked at, beside ten for every published one."""
 
@@ -106,27 +113,6 @@ class EventCounts:
         below = tuple(limit for limit in limits if limit < 1)
         return cls(start, (np.cumsum(kept) - 1)[event[inside]], count[inside], below, _usual_patience(values, sets))
 
-    def counts(self, boxes: Integers) -> Integers:
-        """Return how often these boxes together show each event."""
-        entry = entries_of(self.start, boxes)
-        sums = np.zeros(len(self.limits), np.int64)
-        np.add.at(sums, self.event[entry], self.count[entry])
-        return sums
-
-    @cached_property
-    def _ratios(self) -> tuple[Any, Any, bool]:
-        over, under = (
-            np.array([getattr(limit, part) for limit in self.limits], dtype=object) for part in ("numerator", "denominator")
-        )
-        small = all(limit.numerator < 1 << 20 and limit.denominator < 1 << 50 for limit in self.limits)
-        return (over.astype(np.int64), under.astype(np.int64) * WHOLE, True) if small else (over, under * WHOLE, False)
-
-    def caps(self, size: int, account: int) -> Any:
-        """Return ⌊bound·(1 + (size − 1)·account)⌋ for every event, `account` in billionths, of which thousandths count."""
-        over, under, small = self._ratios
-        room = WHOLE + (size - 1) * (account // FINE)
-        return over * room // under if small and room < 1 << 42 else over.astype(object) * room // under.astype(object)
-
 
 def _usual_patience(values: list[tuple[int, Fraction]], sets: list[tuple[int, Fraction]]) -> int:
     bounded = [pair for pair in values if pair[1] < 1] or [pair for pair in sets if pair[1] < 1]
@@ -136,125 +122,23 @@ def _usual_patience(values: list[tuple[int, Fraction]], sets: list[tuple[int, Fr
     return min(max(-(-30 // typical), 1), 1_000_000)
 
 
-def entries_of(start: Integers, boxes: Integers) -> Integers:
-    """Return which entries are of these boxes, start[b] … start[b + 1] − 1 being those of box b."""
-    length = start[boxes + 1] - start[boxes]
-    after = np.cumsum(length)
-    entries: Integers = np.repeat(start[boxes] - after + length, length) + np.arange(int(after[-1]) if len(after) else 0)
-    return entries
-
-
-class CandidateCut(NamedTuple):
-    """The cut of a column, with so many people on one side; both sides where no published box is divided."""
-
-    people: int
-    sides: tuple[Union, ...]
-
-
-class Union:
-    """A box on the way: some published boxes together."""
-
-    def __init__(self, replay: Replay, boxes: Integers) -> None:
-        self.replay, self.boxes = replay, boxes
-        self.size = int(replay.sizes[boxes].sum())
-        self.most = int(replay.account[boxes].max())
-        self.counts = replay.events.counts(boxes)
-        self._known: list[CandidateCut] = []
-        self._rest = self._tried() if self.size >= 2 * replay.rule.floor else iter(())
-
-    def candidates(self) -> Iterator[CandidateCut]:
-        """Yield the candidates in the order in which they are tried; found once."""
-        place = 0
-        while True:
-            if place == len(self._known):
-                cut = next(self._rest, None)
-                if cut is None:
-                    return
-                self._known.append(cut)
-            yield self._known[place]
-            place += 1
-
-    def _tried(self) -> Iterator[CandidateCut]:
-        lines, weights = self.replay.lines, self.replay.rule.weights
-        score = [weight * self._spread(line) for line, weight in zip(lines, weights, strict=True)]
-        for j in sorted(range(len(lines)), key=lambda j: -score[j]):  # equal ones in their own order
-            if score[j] <= 0:
-                return
-            cut = self._candidate(lines[j])
-            if cut is not None:
-                yield cut
-
-    def _spread(self, line: Line) -> float:
-        """Return how far apart values lie; a little where only missing and present ones differ."""
-        high = int(line.high[self.boxes].max())
-        if high < 0:
-            return 0.0
-        wide = float(line.position[high] - line.position[int(line.low[self.boxes].min())])
-        return 1e-9 if wide < 1e-9 and line.lost[self.boxes].any() else wide
-
-    def _candidate(self, line: Line) -> CandidateCut | None:
-        """Return the cut of a column: a level of a category from all others where that is even enough, else the boundary."""
-        people, cut = self._boundary(line)
-        few = min(people, self.size - people)
-        if line.levels:
-            level, mine = self._level(line)
-            alone = min(mine, self.size - mine)
-            if few <= 2 * alone and self._suffices(alone):
-                return CandidateCut(mine, self._level_sides(line, level))
-        return CandidateCut(people, self._sides(line, *cut)) if few >= self.replay.rule.floor else None
-
-    def _suffices(self, people: int) -> bool:
-        """Return whether so many people may be the smaller side of a level's cut: of safe cuts, whatever values they have."""
-        replay = self.replay
-        enough = bool(replay.rule.patience) or bool((self.counts <= replay.events.caps(people, WHOLE * FINE)).all())
-        return people >= replay.rule.floor and enough
-
-    def _level(self, line: Line) -> tuple[int, int]:
-        """Return the first level that is nearest to half of the people, and how many have it."""
-        entry = entries_of(line.start, self.boxes)
-        place, which = np.unique(line.place[entry], return_inverse=True)
-        mine = np.bincount(which, weights=line.people[entry]).astype(np.int64)
-        best = int(np.minimum(mine, self.size - mine).argmax())
-        return int(place[best]), int(mine[best])
-
-    def _level_sides(self, line: Line, level: int) -> tuple[Union, ...]:
-        """Return the boxes whose people all have a level, and those in which nobody has it."""
-        length = line.start[self.boxes + 1] - line.start[self.boxes]
-        found = np.repeat(np.arange(len(self.boxes)), length)[line.place[entries_of(line.start, self.boxes)] == level]
-        some = np.zeros(len(self.boxes), bool)
-        some[found] = True
-        if (length[some] > 1).any():
-            return ()
-        return self.replay.union(self.boxes[some]), self.replay.union(self.boxes[~some])
-
-    def _boundary(self, line: Line) -> tuple[int, tuple[int, bool]]:
-        """Return the people left of the first most even boundary, and that; at each value missing ones go right, then left."""
-        entry = entries_of(line.start, self.boxes)
-        place, people = line.place[entry], line.people[entry]
-        low, lost = int(place.min()), int(line.lost[self.boxes].sum())
-        at, which = (None, place - low) if int(place.max()) - low <= 4 * len(place) else np.unique(place, return_inverse=True)
-        left = np.cumsum(np.bincount(which, weights=people).astype(np.int64))
-        if low > 0:  # a boundary below all of them has the missing ones on one side
-            left = np.concatenate(([0], left))
-        both = np.stack([left, left + lost], axis=1) if lost else left[:, None]
-        best = int(np.minimum(both, self.size - both).ravel().argmax())
-        step, joins = divmod(best, both.shape[1])
-        step -= int(low > 0)
-        boundary = low - 1 if step < 0 else low + step if at is None else int(at[step])
-        return int(both.ravel()[best]), (boundary, bool(joins))
-
-    def _sides(self, line: Line, boundary: int, joins: bool) -> tuple[Union, ...]:
-        if len(self.boxes) == 1:
-            return ()
-        lost = line.lost[self.boxes] > 0
-        left = (line.high[self.boxes] <= boundary) & (joins | ~lost)
-        right = (line.low[self.boxes] > boundary) & ~(joins & lost)
-        if not (left | right).all():
-            return ()
-        return self.replay.union(self.boxes[left]), self.replay.union(self.boxes[right])
-
-
-Steps = Generator[tuple[Union, int], bool, bool]
+def ratio(limit: Fraction, people: int) -> tuple[int, int]:
+    """Return a quotient in short numbers that a thousandth of a bound can be replaced by: products with 1 … 1000 · people round
+    down alike. Where its own are too long that is the largest with a denominator up to 1000 · people which is not above it.
+    """
+    most, share = WHOLE * people, limit / WHOLE
+    if share.numerator * most < _LONG and share.denominator < _LONG:
+        return share.numerator, share.denominator
+    over, under = share.as_integer_ratio()
+    (p, q), (lower, below) = (1, 0), (0, 1)
+    while under:  # along the continued fraction: its last two quotients lie on either side
+        whole, rest = divmod(over, under)
+        if below + whole * q > most:
+            break
+        (p, q), (lower, below) = (lower + whole * p, below + whole * q), (p, q)
+        over, under = under, rest
+    near = [(p, q)] if not under else [(p, q), (lower + (most - below) // q * p, below + (most - below) // q * q)]
+    return max((own for own in near if Fraction(*own) <= share), key=lambda own: Fraction(*own))
 
 
 class Replay:
@@ -262,104 +146,83 @@ class Replay:
 
     def __init__(
         self,
-        lines: list[Line],
+        lines: Sequence[Line],
         events: EventCounts,
         sizes: Integers,
         account: Integers,
         rule: CutRule,
         strata: Sequence[Integers] = (),
     ) -> None:
-        self.lines, self.events, self.sizes, self.account, self.rule = lines, events, sizes, account, rule
         self.strata = strata or (np.arange(len(sizes)),)
         """The boxes that were cut from each whole: everybody, or the people of each band of numbers of rows."""
-        self._unions: dict[bytes, Union] = {}
-        self._answers: dict[tuple[int, int], bool] = {}
-
-    def union(self, boxes: Integers) -> Union:
-        """Return these boxes together, looked at once."""
-        key = boxes.tobytes()
-        if key not in self._unions:
-            self._unions[key] = Union(self, boxes)
-        return self._unions[key]
+        people = int(sizes.sum())
+        ratios = np.array([ratio(limit, people) for limit in events.limits], dtype=np.int64).reshape(-1, 2)
+        position, own, entries = _side_by_side(lines)
+        self._case = ReplayedCuts(
+            boxes=_columns(sizes, account, events.start[:-1], events.start[1:]),
+            events=_columns(events.event, events.count),
+            ratios=ratios,
+            lines=own,
+            entries=entries,
+            position=position,
+            weights=np.array(rule.weights, dtype=np.float64),
+            levels=np.array([line.levels for line in lines]),
+            patience=min(rule.patience, people),
+            floor=min(rule.floor, people + 1),
+            tests=rule.tests,
+            tally=np.zeros(position.shape[1], np.int64),
+            places=np.zeros(position.shape[1], np.int64),
+            side=np.zeros(len(sizes), np.int64),
+            held=np.zeros((2, len(ratios)), np.int64),
+        )
+        self._search = _search(len(sizes), len(lines))
 
     def possible(self) -> bool | None:
         """Return whether some coins lead to these boxes with these accounts; None where there were too many ways to try."""
-        steps = MOST_STEPS + 10 * len(self.sizes)
+        self._search.now[STEPS] = MOST_STEPS + 10 * len(self._case.boxes)
         for boxes in self.strata:
-            answer, steps = self._from(boxes, steps)
-            if not answer:
-                return answer
+            while not ask_of_whole(self._case, self._search, boxes.astype(np.int64, copy=False)):
+                self._search = _doubled(self._search)
+            while (answer := answer_questions(self._case, self._search)) == ROOM_WANTED:
+                self._search = _doubled(self._search)
+            if answer != 1:
+                return None if answer == NOT_YET else False
         return True
 
-    def _from(self, boxes: Integers, steps: int) -> tuple[bool | None, int]:
-        """Return the same of one whole, and how many steps are left."""
-        root = self.union(boxes), WHOLE * FINE
-        stack: list[tuple[tuple[int, int], Steps]] = [((id(root[0]), root[1]), self._leads(*root))]
-        answer: bool | None = None
-        while stack:
-            key, asking = stack[-1]
-            try:
-                union, account = asking.send(answer) if answer is not None else next(asking)
-            except StopIteration as ended:
-                answer = self._answers[key] = bool(ended.value)
-                stack.pop()
-                continue
-            key = id(union), account
-            answer = self._answers.get(key)
-            if answer is None:
-                steps -= 1
-                if not steps:
-                    return None, 0
-                stack.append((key, self._leads(union, account)))
-        return answer, steps
 
-    def _leads(self, box: Union, account: int) -> Steps:
-        """Return whether some coins lead from a box with this account, in billionths, to its published boxes with theirs.
-
-        It asks for the same of other boxes by yielding them, and is sent the answer: cuts may be nested deeper than calls.
-        """
-        if box.most > account // FINE:
-            return False
-        tests, (over, under) = 0, self._refusing(box.size)
-        for cut in box.candidates():
-            if self._is_safe(box, cut, account):
-                return (yield from _all(cut.sides, account))
-            after = account * over // under
-            if tests == self.rule.tests or not self.rule.patience or not self._is_testable(box, cut, account, after):
-                continue
-            tests += 1
-            if self._has_room(cut, account) and (yield from _all(cut.sides, account)):
-                return True
-            account = after
-        return len(box.boxes) == 1 and box.most == account // FINE
-
-    def _refusing(self, size: int) -> tuple[int, int]:
-        """Return the chance of a coin that refuses, 1 − κ/size but no less than the least, as a quotient."""
-        over = size - self.rule.patience
-        return LEAST if over * LEAST[1] < size * LEAST[0] else (over, size)
-
-    def _is_safe(self, box: Union, cut: CandidateCut, account: int) -> bool:
-        """Return whether either side could hold all that the box has of any event."""
-        return bool((box.counts <= self.events.caps(min(cut.people, box.size - cut.people), account)).all())
-
-    def _is_testable(self, box: Union, cut: CandidateCut, account: int, after: int) -> bool:
-        """Return whether a refusal could be afforded, and some placement of the box's values passes."""
-        if (box.counts > self.events.caps(box.size, after)).any():
-            return False
-        both = self.events.caps(cut.people, account) + self.events.caps(box.size - cut.people, account)
-        return bool((box.counts <= both).all())
-
-    def _has_room(self, cut: CandidateCut, account: int) -> bool:
-        """Return whether both sides, as they are, keep their caps."""
-        return all(bool((side.counts <= self.events.caps(side.size, account)).all()) for side in cut.sides)
+def _columns(*columns: Integers) -> Integers:
+    return np.stack(columns, axis=-1).astype(np.int64, copy=False)
 
 
-def _all(sides: tuple[Union, ...], account: int) -> Steps:
-    """Return whether both sides of a cut lead to their boxes; a cut that divides a box leads nowhere."""
-    for side in sides:
-        if not (yield side, account):
-            return False
-    return bool(sides)
+def _side_by_side(lines: Sequence[Line]) -> tuple[Floats, Integers, Integers]:
+    """Return of all lines the positions, what they have of boxes, and the entries behind each other."""
+    position = np.zeros((len(lines), max(len(line.position) for line in lines)))
+    own, first = [], 0
+    for row, line in zip(position, lines, strict=True):
+        row[: len(line.position)] = line.position
+        own.append(_columns(line.start[:-1] + first, line.start[1:] + first, line.lost, line.low, line.high))
+        first += len(line.place)
+    return position, np.stack(own), np.concatenate([_columns(line.place, line.people) for line in lines])
+
+
+def _search(boxes: int, lines: int) -> Search:
+    """Return a search that has found nothing yet, with room for cuts into all boxes."""
+    many = 4 * (boxes + lines)
+    return Search(
+        unions=np.zeros((many, 5), np.int64),
+        members=np.zeros(6 * many, np.int64),
+        cuts=np.zeros((many, lines, 4), np.int64),
+        answers=np.zeros((many, 4), np.int64),
+        questions=np.zeros((64, 7), np.int64),
+        heads=np.full((2, many), NONE),
+        now=np.zeros(5, np.int64),
+    )
+
+
+def _doubled(search: Search) -> Search:
+    """Return the search with twice as much room."""
+    grown = ("unions", "members", "cuts", "answers", "questions")
+    return search._replace(**{name: np.concatenate([known := getattr(search, name), np.zeros_like(known)]) for name in grown})
 
 
 def replay_buckets(
@@ -395,8 +258,8 @@ def replay_ranges(audit: Audit, case: Case[Any], people: Batches | None = None) 
 
 def _everywhere(answers: Iterable[bool | None]) -> bool | None:
     """Return whether all answers are yes, None where some is not known and none is no."""
-    found = set(answers)
-    return False if False in found else None if None in found else True
+    different = set(answers)
+    return False if False in different else None if None in different else True
 
 
 def _is_cut(manifest: Manifest, audit: Audit) -> bool:
@@ -411,7 +274,7 @@ def _replayed(
 ) -> Audit:
     held = shown[0].held is not None
     each = zip(parts, shown, strict=True)
-    known = [held_bounds(Case(part), one) if held else (AuditedBounds.of(Case(part), one), []) for part, one in each]  # type: ignore[arg-type]
+    known = [held_bounds(Case(part), counts) if held else (AuditedBounds.of(Case(part), counts), []) for part, counts in each]  # type: ignore[arg-type]
     events = EventCounts.of(shown, [bounds for bounds, _ in known])
     if events is None:  # a requirement that this audit does not know: then no claim is judged either
         return audit
@@ -423,9 +286,9 @@ def _replayed(
     strata = strata_of(parts[0]) if held else ()
     # Bands with bounds of their own are cut each under these, by one rule.
     alone = [EventCounts.of(shown, [band.bounds for band in own]) for own in zip(*(bands for _, bands in known), strict=True)]
-    cut = [(events, strata)] if not alone else [(one or events, (groups,)) for one, groups in zip(alone, strata, strict=True)]
+    cut = [(events, strata)] if not alone else [(own or events, (groups,)) for own, groups in zip(alone, strata, strict=True)]
     lines = lines_of(quasi, rows, len(sizes))
-    possible = rule is not None and _everywhere(Replay(lines, one, sizes, accounts, rule, some).possible() for one, some in cut)
+    possible = rule is not None and _everywhere(Replay(lines, own, sizes, accounts, rule, some).possible() for own, some in cut)
     if possible is None:
         return replace(audit, warnings=(*audit.warnings, UNDECIDED))
     if not possible:

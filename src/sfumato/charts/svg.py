@@ -34,6 +34,9 @@ _COLOURS = {
 LIGHT, DARK = ({name: pair[which] for name, pair in _COLOURS.items()} for which in range(2))
 """The colours by name: writing, lines of the axes, what is behind, and one a series."""
 
+LIFTS = ("#2166ac", "#f7f7f7", "#b2182b")
+"""The colours of a lift of 1/4, of 1, and of 4."""
+
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif'
 
 SERIES = 10

@@ -43,6 +43,9 @@ def estimate_dict(estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as plain JSON values."""
     document: dict[str, Any] = {"value": estimate.value, "std_error": estimate.error, "low": estimate.low, "high": estimate.high}
     document |= {name: getattr(estimate, name) for name in ("confidence", "estimator", "note")}
+    if estimate.sampling_error is not None:
+        parts = {"sampling_error": estimate.sampling_error, "release_error": estimate.release_error}
+        document |= {name: None if estimate.error is None else part for name, part in parts.items()}
     if estimate.measure != "count":
         document["measure"] = estimate.measure
     return document if estimate.raw is None else {**document, "raw": estimate.raw}
@@ -68,6 +71,8 @@ def _show_one(estimate: Estimate) -> None:
     else:
         screen.print(f"[bold]{value}[/bold] ± {estimate.error_text}")
         screen.print(f"{100 * estimate.confidence:g} % interval: {interval(estimate)} (estimator: {estimate.estimator})")
+        if estimate.parts_text:
+            screen.print(estimate.parts_text)
 
 
 def _show_many(cells: list[tuple[dict[str, Any], Estimate]], total: Estimate) -> None:
@@ -78,11 +83,14 @@ def _show_many(cells: list[tuple[dict[str, Any], Estimate]], total: Estimate) ->
     names = list(cells[0][0])
     first = cells[0][1]
     wide = len(names)
-    headings = (*names, first.measure, "std. error", f"{100 * first.confidence:g} % interval")
+    weighted = first.sampling_error is not None
+    parts = ("by sampling",) if weighted else ()
+    headings = (*names, first.measure, "std. error", *parts, f"{100 * first.confidence:g} % interval")
     table = grid(*headings, right=tuple(range(wide, len(headings))))
     for key, estimate in cells:
         group = ("(missing)" if key[name] is None else shown(key[name]) for name in names)
-        table.add_row(*group, estimate.written(estimate.value, ","), estimate.error_text, interval(estimate))
+        own = (estimate.sampling_text,) if weighted else ()
+        table.add_row(*group, estimate.written(estimate.value, ","), estimate.error_text, *own, interval(estimate))
     console().print(table)
     _notes([estimate for _, estimate in cells])
 
@@ -146,7 +154,8 @@ def show_quality(quality: Quality | QualityOfEach) -> None:
     groups = "" if quality.groups is None else f" in {quality.groups:,} groups"
     known = [map(shown, row) for row in quality.column_rows()]
     asked = [map(shown, row) for row in quality.question_rows()]
-    columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4), rows=known)
-    questions = grid("typical questions", "asked", "expected error", "with interval", right=(1, 2, 3), rows=asked)
+    of_columns, of_questions = quality.headings
+    columns = grid(*of_columns, right=tuple(range(1, len(of_columns))), rows=known)
+    questions = grid(*of_questions, right=tuple(range(1, len(of_questions))), rows=asked)
     for part in (f"{quality.people:,} people{groups}", columns, questions, *([shown(quality.note)] if quality.note else [])):
         console().print(part)

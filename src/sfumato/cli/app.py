@@ -15,13 +15,16 @@ from sfumato.cli import (
     demo,
     doctor,
     explain,
+    keygen,
     page,
     policy,
     publish,
     query,
     report,
     sample,
+    sign,
     studio,
+    study,
 )
 from sfumato.cli._state import STATE
 
@@ -33,7 +36,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (explain, compare, publish, audit, attack, report, query, page, complete, sample, studio, demo, doctor):
+VERBS = (
+    explain, compare, publish, audit, attack, report, query, page, complete, keygen, sign, sample, study, studio, demo, doctor,
+)  # fmt: skip
+for module in VERBS:
     name = module.__name__.rpartition(".")[2]  # one verb a file, of the same name
     app.command(name)(getattr(module, name))
 app.add_typer(policy.app, name="policy")

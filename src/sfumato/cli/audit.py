@@ -24,6 +24,7 @@ from sfumato.cli._run import BROKEN, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
+    from sfumato.admission import GateResult
     from sfumato.auditor import Audit
     from sfumato.policy import Policy
     from sfumato.register import NamedReceipt
@@ -65,6 +66,17 @@ def audit(
             "becomes of theirs."
         ),
     ] = None,
+    verify: Annotated[
+        Path | None,
+        typer.Option(help="The publisher's public key, from elsewhere than the release: is it signed with that one?"),
+    ] = None,
+    signature: Annotated[
+        Path | None, typer.Option(help="The signature for --verify; RELEASE.signature.json beside the release otherwise.")
+    ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option(help="For pipelines: exit code 1 unless the release keeps what this reviewed policy asks for, or more."),
+    ] = None,
     receipts: Receipts = None,
     engine: EngineOption = None,
     memory: MemoryOption = None,
@@ -75,44 +87,76 @@ def audit(
 ) -> None:
     """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
 
-    Exit code 1 when a claim is broken, when the files are not what the manifest says, or when the release was made under another
-    policy.
+    Exit code 1 when a claim is broken, when the files are not what the manifest says, when the release was made under another
+    policy than --policy, is not signed with the key of --verify, or does not pass --gate.
     """
     del schema  # its callback has done what it asks for
+    from sfumato.admission import gated
     from sfumato.api import audit as check
     from sfumato.cli.large import audit_large
     from sfumato.cli.publish import engine_of
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
+    from sfumato.release.files import read_manifest
     from sfumato.table.source import refusal
 
+    if signature is not None and verify is None:
+        raise InputError("--signature is read with a key", hint="give --verify KEY too")
     refused = None if links is None else refusal(links)
     if refused is not None:
         raise InputError(f"{links}: {refused}", hint="check the path of --links")
     with progress_bar() as tell:
         kept = receipt_of(release, [] if receipts is None else [receipts])
         asked = None if policy is None else Policy.load(policy)
+        wanted = None if gate is None else Policy.load(gate)
+        reader, named = (asked, policy) if asked is not None else (wanted, gate)
         original, how = None, ""
         large = is_large(release, table, engine, memory, alone=database is None and links is None and outsiders is None)
         if large:
             tell("checking the release", 0.1)
-            options = {"engine": engine_of(engine), "memory": memory, "named": str(policy)}
-            report, how, original = audit_large(release, table, asked, kept, **options)
+            options = {"engine": engine_of(engine), "memory": memory, "named": str(named)}
+            report, how, original = audit_large(release, table, reader, kept, **options)
         elif table is not None or sql is not None:
             tell("reading the table", 0.1)
-            original, how = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
+            original, how = read_original(release, table_source(table, database, sql), reader, kept, named=str(named))
         if not large:
             tell("checking the release", 0.5)
             away = None if outsiders is None else read_outsiders(release, outsiders)
             report = check(release, original, links=links, outsiders=away, engine="memory")
-        report = replace(report, problems=(*report.problems, *policy_problems(release, asked, kept)))
+        signed, unsigned = (None, []) if verify is None else verified(release, verify, signature)
+        report = replace(report, problems=(*report.problems, *policy_problems(release, asked, kept), *unsigned))
+        passed = None if wanted is None else gated(read_manifest(release), wanted, report)
     if as_json:
-        print_json(report.to_dict())
+        own = {} if verify is None else {"signature": {"valid": signed is not None, "key": signed}}
+        print_json(report.to_dict() | own | ({} if passed is None else {"gate": passed.to_dict()}))
     else:
         _show(report, release, how, original)
-    if report.holds is False:
+        if signed is not None:
+            console().print(f"Signed with the key given, whose fingerprint is {signed}")
+        if passed is not None:
+            _show_gate(passed, str(gate))
+    if report.holds is False or (passed is not None and not passed.passes):
         raise typer.Exit(BROKEN)
+
+
+def verified(release: Path, key: Path, signature: Path | None) -> tuple[str | None, list[str]]:
+    """Return the fingerprint of the key that a release is signed with; or None, and why it is not signed with this one."""
+    from sfumato.errors import SignatureError
+    from sfumato.signature import verify
+
+    try:
+        return verify(release, key, signature=signature), []
+    except SignatureError as error:
+        return None, [f"not signed with {key.name}: {error.sentence}"]
+
+
+def _show_gate(passed: GateResult, policy: str) -> None:
+    verdict = "[green]passes[/green]" if passed.passes else "[red]does not pass[/red]"
+    console().print(f"The gate of [bold]{shown(policy)}[/bold]: {verdict}")
+    for check in passed.checks:
+        if not check.passes:
+            console().print(f"  {check.name}: {shown(check.why)}")
 
 
 def is_large(release: Path, table: Path | None, engine: EngineChoice | None, memory: str | None, *, alone: bool) -> bool:
@@ -205,6 +249,7 @@ def read_outsiders(release: Path, people: Path) -> Table:
         sensitive=[nothing],
         types={name: kind for name, kind in public.types.items() if name in public.quasi},
         recode=public.recode,
+        weight=public.weight,
     )
     return Table.from_frame(read.append_column(nothing, pa.array(["outsider"] * read.num_rows)), schema)
 

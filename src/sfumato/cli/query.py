@@ -64,6 +64,9 @@ def query(
         str | None, typer.Option(metavar="A,B", help="Two columns against each other; a question is then a condition.")
     ] = None,
     quality: Annotated[bool, typer.Option("--quality", help="How well the release can tell about each column.")] = False,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Figures of the population, by the survey weight that the release declares.")
+    ] = False,
     workers: Workers = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,6 +77,8 @@ def query(
     """
     from sfumato.errors import QueryError
 
+    if weighted and (export_model is not None or duckdb is not None or against is not None):
+        raise QueryError("--weighted is for questions, --crosstab and --quality", hint="leave it out")
     if export_model is not None:
         if duckdb is not None or sql is not None or file is not None:
             raise QueryError("--export-model answers no question", hint="give it alone")
@@ -88,7 +93,7 @@ def query(
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
-    how: dict[str, Any] = {"estimator": estimator, "confidence": confidence}
+    how: dict[str, Any] = {"estimator": estimator, "confidence": confidence} | ({"weighted": True} if weighted else {})
     other = _Other(quality, crosstab, against)
     if other != (False, None, None):
         other.require_alone(sql, file)
@@ -109,9 +114,9 @@ def query(
 
             def respond(line: str) -> None:
                 if line.startswith(".quality"):
-                    show_quality(loaded.quality())
+                    show_quality(loaded.quality(weighted=weighted))
                 elif line.startswith(".crosstab"):
-                    show_crosstab(loaded.crosstab(*two_columns(line.removeprefix(".crosstab"))))
+                    show_crosstab(loaded.crosstab(*two_columns(line.removeprefix(".crosstab")), weighted=weighted))
                 else:
                     show_answer(count(line))
 
@@ -154,7 +159,7 @@ class _Other(NamedTuple):
         with progress_bar() as tell:
             tell("answering", 0.0)
             if self.quality:
-                known = loaded.quality()
+                known = loaded.quality(weighted="weighted" in how)
                 print_json(known.to_dict()) if as_json else show_quality(known)
             elif self.crosstab is not None:
                 table = loaded.crosstab(*two_columns(self.crosstab), where=sql, **how)

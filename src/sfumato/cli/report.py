@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,15 @@ from sfumato.cli._options import Attacks, From, Receipts, ReleaseDirectory, SqlO
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, near, progress_bar, shown
 from sfumato.cli._state import writing
+
+
+class AudienceChoice(StrEnum):
+    """For whom the facts are arranged."""
+
+    hipaa = "hipaa"
+    gdpr = "gdpr"
+    iso27559 = "iso27559"
+    internal = "internal"
 
 
 @verb
@@ -25,6 +35,10 @@ def report(
     public: Annotated[
         bool, typer.Option("--public", help="Only what the release itself tells: may be handed out with it.")
     ] = False,
+    audience: Annotated[
+        AudienceChoice | None,
+        typer.Option("--for", help="The same facts under such readers' headings, with blanks for what only people can say."),
+    ] = None,
     attacks: Attacks = None,
     quick: Annotated[bool, typer.Option("--quick", help="No attacks.")] = False,
     receipts: Receipts = None,
@@ -32,7 +46,7 @@ def report(
     """Write a report for a privacy officer: what was published and promised, the audit, beliefs, attacks, usefulness.
 
     One HTML file that loads nothing; print it from a browser for paper or PDF. Made with the table it is private, and says so on
-    every page.
+    every page. With --for it is a document to fill in and sign: it never says that a law or a contract is satisfied.
     """
     from sfumato.cli.audit import read_original
     from sfumato.errors import PolicyError
@@ -56,7 +70,8 @@ def report(
                 tell("reading the table", 0.0)
                 original, _ = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
         chosen = [] if quick else attacks or None
-        content = compose(release, original, public=public, attacks=chosen, policy=text, progress=tell)
+        asked_for = None if audience is None else audience.value
+        content = compose(release, original, public=public, attacks=chosen, policy=text, audience=asked_for, progress=tell)
     with writing(out):
         save(content, out, public=public)
     whom = "for everybody" if public else "private: keep it with the table"

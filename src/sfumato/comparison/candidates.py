@@ -65,7 +65,7 @@ def candidates(
     A method takes part where it proves its claim against the requirement's adversary; with `translate` also under the nearest
     requirement that it can keep. What the table's counts make impossible takes part, and its result says so.
     """
-    found: dict[str, Candidate] = {}
+    taking_part: dict[str, Candidate] = {}
     left_out: dict[str, str] = {}
     for variation in vary:
         asked = variant(requirement, **variation.requirement)
@@ -85,18 +85,18 @@ def candidates(
                 own=method.name == own.name,
                 policy=is_policy(variation, requirement, own),
             )
-            found.setdefault(candidate.key(""), candidate)
-    for one in found.values():
-        left_out.pop(one.method.name, None)
-    return list(found.values()), left_out
+            taking_part.setdefault(candidate.key(""), candidate)
+    for candidate in taking_part.values():
+        left_out.pop(candidate.method.name, None)
+    return list(taking_part.values()), left_out
 
 
 def _chosen(methods: Sequence[str | Method] | None) -> Sequence[str | Method]:
     if methods is None:
         return list(METHODS)
-    for one in methods:
-        if not isinstance(one, Method) and one not in METHODS:
-            raise PolicyError(f"methods: unknown {one!r}", hint=did_you_mean(str(one), METHODS))
+    for method in methods:
+        if not isinstance(method, Method) and method not in METHODS:
+            raise PolicyError(f"methods: unknown {method!r}", hint=did_you_mean(str(method), METHODS))
     return methods
 
 
@@ -104,7 +104,7 @@ def _made(chosen: str | Method, own: Method, changes: Mapping[str, Any], table: 
     """Return a method with those changes that it has a parameter for; declared shares are the policy's, or the table's."""
     base = own if chosen == own.name else chosen
     kind = METHODS[base] if isinstance(base, str) else type(base)
-    names = {one.name for one in fields(kind)}
+    names = {field.name for field in fields(kind)}
     mine = {name: value for name, value in changes.items() if name in names}
     if not isinstance(base, str):
         return replace(base, **mine)

@@ -58,10 +58,10 @@ class StudyDirectory:
         if self.place is None:
             return None
         try:
-            found: dict[str, Any] = json.loads((self.place / "runs" / f"{key}.json").read_text(encoding="utf-8"))
+            figures: dict[str, Any] = json.loads((self.place / "runs" / f"{key}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found
+        return figures
 
     def save(self, key: str, figures: Mapping[str, Any]) -> None:
         """Keep the figures of a run, whole or not at all."""

@@ -58,25 +58,25 @@ def measure(task: RunTask) -> dict[str, Any]:
             made = _publication(table, method, task)
     except SfumatoError as error:
         return {"note": error.message}
-    found: dict[str, Any] = {"seconds": time.process_time() - start, "memory": memory("VmHWM") - before}
+    figures: dict[str, Any] = {"seconds": time.process_time() - start, "memory": memory("VmHWM") - before}
     release = made.release
     audit = made.audit
     if audit.exposure is None:  # how coins fell is looked at here: nobody chooses among draws of one release
         audit = audit_release(release, table, links=made.links)
-    found |= _claims(audit, release)
+    figures |= _claims(audit, release)
     wrong = error_of(release, task.asked, workers=1)
-    found |= {
+    figures |= {
         "error": wrong.median,
         "error_mean": wrong.mean,
         "independence": wrong.independence_median,
         "coverage": wrong.held,
         "intervals": wrong.intervals,
-        "classes": {one.name: one.median for one in wrong.classes},
+        "classes": {kind.name: kind.median for kind in wrong.classes},
     }
-    found |= _shape(release, method, table)
-    found["typical"] = typical_answers(release, table)
-    found |= {"size": size_on_disk(release), "attacks": advantages(release, table, task.attacks, seed=SEED)}
-    return found
+    figures |= _shape(release, method, table)
+    figures["typical"] = typical_answers(release, table)
+    figures |= {"size": size_on_disk(release), "attacks": advantages(release, table, task.attacks, seed=SEED)}
+    return figures
 
 
 def _publication(table: Table, method: Method, task: RunTask) -> Publication:
@@ -94,8 +94,8 @@ def _publication(table: Table, method: Method, task: RunTask) -> Publication:
 
 
 def _claims(audit: Audit, release: Release) -> dict[str, Any]:
-    judged = [one for one in audit.claims if one.used is not None and one.claim.kind == "association"]
-    worst = max(judged, key=lambda one: one.used or 0, default=None)
+    judged = [claim for claim in audit.claims if claim.used is not None and claim.claim.kind == "association"]
+    worst = max(judged, key=lambda claim: claim.used or 0, default=None)
     return {
         "holds": audit.holds,
         "against": release.claims[-1].adversary if release.claims else "nobody",
@@ -125,7 +125,7 @@ def size_on_disk(release: Release) -> int:
     with scratch() as private:
         place = private / "release"
         release.save(place)
-        return sum(one.stat().st_size for one in place.iterdir())
+        return sum(file.stat().st_size for file in place.iterdir())
 
 
 def memory(name: str) -> int:
@@ -147,13 +147,15 @@ def advantages(release: Release, table: Table, attacks: Sequence[str], *, seed: 
     """
     from sfumato.attacks import attack
 
-    found: dict[str, float | None] = {}
+    best: dict[str, float | None] = {}
     for name in attacks:
         try:
             results = attack(release, table, name, random=seed)
         except SfumatoError:
-            found[name] = None
+            best[name] = None
             continue
-        above = [one.success - one.baseline for one in results if one.success is not None and one.baseline is not None]
-        found[name] = max(above, default=None)
-    return found
+        above = [
+            result.success - result.baseline for result in results if result.success is not None and result.baseline is not None
+        ]
+        best[name] = max(above, default=None)
+    return best

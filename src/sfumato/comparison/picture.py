@@ -103,16 +103,16 @@ def _ticks(values: Sequence[float]) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if high / low > 20 else (1, 1.5, 2, 3, 4, 5, 7)
     round_ones = [round(step * 10.0**k, 6) for k in range(first, last + 1) for step in steps]
-    return [one for one in round_ones if low / 1.2 <= one <= high * 1.2]
+    return [tick for tick in round_ones if low / 1.2 <= tick <= high * 1.2]
 
 
 def _labels(points: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return where labels stand: at each point, or once for points of a line that are drawn on one another."""
     wide, high = (math.log(max(p[k] for p in seen) / min(p[k] for p in seen)) or 1.0 for k in ("x", "y"))
-    found: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
     for line in dict.fromkeys(point["line"] for point in points):
         last: dict[str, Any] | None = None
-        for point in sorted((one for one in points if one["line"] == line), key=lambda one: float(one["x"])):
+        for point in sorted((point for point in points if point["line"] == line), key=lambda point: float(point["x"])):
             if last is not None:
                 across = math.log(point["x"] / last["x"]) / wide * WIDTH
                 if across < NEAR and abs(math.log(point["y"] / last["y"])) / high * HEIGHT < NEAR:
@@ -120,5 +120,5 @@ def _labels(points: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) ->
                     last |= {"x": point["x"], "y": point["y"]}
                     continue
             last = {**point}
-            found.append(last)
-    return found
+            labels.append(last)
+    return labels

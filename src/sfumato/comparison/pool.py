@@ -74,13 +74,13 @@ def run_all(
                     to_come = [kinds[place] for place in reversed(waiting)]
                 tell(number, time_left(to_come, took, workers, under_way))
 
-            found = _wait(done, look)
-            if isinstance(found, BaseException):
-                raise found
+            ended = _wait(done, look)
+            if isinstance(ended, BaseException):
+                raise ended
             with lock:
-                del begun[found[0]]
-            took.setdefault(kinds[found[0]], []).append(found[2])
-            yield found
+                del begun[ended[0]]
+            took.setdefault(kinds[ended[0]], []).append(ended[2])
+            yield ended
         tell(len(kinds), "")
     finally:
         stopped.set()
@@ -147,7 +147,7 @@ def _one(task: RunTask, living: set[subprocess.Popen[bytes]], stopped: threading
             with contextlib.suppress(OSError):
                 stream.close()
     try:
-        found: dict[str, Any] = json.loads(answer)
+        figures: dict[str, Any] = json.loads(answer)
     except ValueError:
         return {"note": LOST, "failed": True}
-    return found
+    return figures

@@ -148,8 +148,8 @@ class Study:
 
     def beside(self, run: Run) -> Run | None:
         """Return the synthetic data with the least error under the same variation."""
-        others = [one for one in self.runs if one.baseline and one.made and dict(one.varied) == dict(run.varied)]
-        return min(others, key=lambda one: one.error or 0.0, default=None)
+        others = [other for other in self.runs if other.baseline and other.made and dict(other.varied) == dict(run.varied)]
+        return min(others, key=lambda other: other.error or 0.0, default=None)
 
     def about(self) -> list[str]:
         """Return what the figures are, and what choosing by them does to a claim."""
@@ -183,8 +183,8 @@ class Study:
 
     def line(self, run: Run) -> list[Run]:
         """Return the runs of the same method in the order of exposure."""
-        same = [one for one in self.runs if one.method == run.method and one.made and one.translated == run.translated]
-        return sorted(same, key=lambda one: one.exposure or 0.0)
+        same = [other for other in self.runs if other.method == run.method and other.made and other.translated == run.translated]
+        return sorted(same, key=lambda other: other.exposure or 0.0)
 
     def to_arrow(self) -> pa.Table:
         """Return a row a run, in the order of the ranking; mappings are JSON text."""

@@ -74,7 +74,7 @@ def compare(
     """Return the study of a table under a requirement; see `sfumato.api.compare`."""
     tell = progress or silent
     if table.bundles is not None:  # naive Bayes is for one value a person
-        setting = replace(setting, attacks=tuple(HELD_ATTACKS if one in ATTACKS else one for one in setting.attacks))
+        setting = replace(setting, attacks=tuple(HELD_ATTACKS if attack in ATTACKS else attack for attack in setting.attacks))
     own = own.settled(table.rows)  # as the whole table would be published, also where a sample is compared
     tell("drawing questions", 0.0)
     choices = variations(requirement, own, setting.vary, table.schema.quasi)
@@ -89,7 +89,7 @@ def compare(
         first = next(iter(left_out.items()), ("", "no method was named"))
         raise PolicyError(f"no method can take part; {first[0]}: {first[1]}", hint="translate compares the nearest requirement")
     tables = _tables(used, choices, reread, generated=generated)
-    asked, name = _asked(used, setting.workload, reread if any(one.recode for one in choices) else None)
+    asked, name = _asked(used, setting.workload, reread if any(candidate.recode for candidate in choices) else None)
     kept = StudyDirectory.at(setting.out)
     key = identity(used, asked, setting.attacks, generated=generated, spent=setting.spend)
     runs = _run(takers, tables, asked, kept, key, setting, tell)
@@ -121,16 +121,16 @@ def _run(
     setting: StudyOptions,
     tell: Progress,
 ) -> list[Run]:
-    found: dict[int, Run] = {}
+    runs: dict[int, Run] = {}
     took: dict[str, list[float]] = {}
-    for place, one in enumerate(takers):
-        figures = kept.load(one.key(study))
+    for place, candidate in enumerate(takers):
+        figures = kept.load(candidate.key(study))
         if figures is not None:
-            found[place] = _result(one, figures)
+            runs[place] = _result(candidate, figures)
             if isinstance(seconds := figures.get("took"), float):
-                took.setdefault(one.method.name, []).append(seconds)
-    left = _in_turn([place for place in range(len(takers)) if place not in found], takers)
-    before, total = len(found), len(takers)
+                took.setdefault(candidate.method.name, []).append(seconds)
+    left = _in_turn([place for place in range(len(takers)) if place not in runs], takers)
+    before, total = len(runs), len(takers)
     spending = _spending(setting)
 
     def task(number: int) -> RunTask:
@@ -152,30 +152,35 @@ def _run(
     if left:
         kinds = [takers[place].method.name for place in left]
         for number, figures, seconds in run_all(kinds, task, workers=workers, tell=hear, before=took):
-            one = takers[left[number]]
+            candidate = takers[left[number]]
             if not figures.pop("failed", False):  # what failed for no reason of its own is tried again
-                kept.save(one.key(study), {**figures, "of": _named(one), "took": seconds})
-            found[left[number]] = _result(one, figures)
-    return [found[place] for place in range(total)]
+                kept.save(candidate.key(study), {**figures, "of": _named(candidate), "took": seconds})
+            runs[left[number]] = _result(candidate, figures)
+    return [runs[place] for place in range(total)]
 
 
-def _result(one: Candidate, figures: Mapping[str, Any]) -> Run:
+def _result(candidate: Candidate, figures: Mapping[str, Any]) -> Run:
     measured = {name: value for name, value in figures.items() if name not in ("of", "took")}
     return Run(
-        method=one.method.name,
-        varied=one.variation.varied,
-        settings=one.method.to_dict(),
-        requirement=one.requirement.to_dict(),
-        translated=one.translated,
-        own=one.own,
-        policy=one.policy,
-        **{"form": one.method.form, "against": one.requirement.against, **measured},
+        method=candidate.method.name,
+        varied=candidate.variation.varied,
+        settings=candidate.method.to_dict(),
+        requirement=candidate.requirement.to_dict(),
+        translated=candidate.translated,
+        own=candidate.own,
+        policy=candidate.policy,
+        **{"form": candidate.method.form, "against": candidate.requirement.against, **measured},
     )
 
 
-def _named(one: Candidate) -> dict[str, Any]:
+def _named(candidate: Candidate) -> dict[str, Any]:
     """Return which run it is, for whoever looks at a study that is still under way."""
-    return {"method": one.method.name, "varied": dict(one.variation.varied), "own": one.own, "policy": one.policy}
+    return {
+        "method": candidate.method.name,
+        "varied": dict(candidate.variation.varied),
+        "own": candidate.own,
+        "policy": candidate.policy,
+    }
 
 
 def _in_turn(places: Sequence[int], takers: Sequence[Candidate]) -> list[int]:
@@ -190,8 +195,8 @@ def _in_turn(places: Sequence[int], takers: Sequence[Candidate]) -> list[int]:
     return sorted(places, key=lambda place: (place not in begun, _slow(takers[place])))
 
 
-def _slow(one: Candidate) -> int:
-    return SLOW_FIRST.index(one.method.name) if one.method.name in SLOW_FIRST else len(SLOW_FIRST)
+def _slow(candidate: Candidate) -> int:
+    return SLOW_FIRST.index(candidate.method.name) if candidate.method.name in SLOW_FIRST else len(SLOW_FIRST)
 
 
 def _people(table: Table, most: int | None) -> Table:
@@ -228,19 +233,19 @@ def _recoding(rules: Mapping[str, Any]) -> str:
 
 def _tables(table: Table, choices: Sequence[Any], reread: RereadTable | None, *, generated: bool) -> dict[str, Table]:
     """Return the table under every recoding that is compared."""
-    found = {_recoding({}): table}
-    for one in choices:
-        name = _recoding(one.recode)
-        if name in found:
+    tables = {_recoding({}): table}
+    for candidate in choices:
+        name = _recoding(candidate.recode)
+        if name in tables:
             continue
         if reread is None or generated:
             raise PolicyError(
                 "vary: another recoding needs the table as it came",
                 hint="give a file or a frame with a policy; not against an insider, whose study is made on generated people",
             )
-        changed = reread({column: recoded(rule) for column, rule in one.recode.items()})
-        found[name] = _like(changed, table)
-    return found
+        changed = reread({column: recoded(rule) for column, rule in candidate.recode.items()})
+        tables[name] = _like(changed, table)
+    return tables
 
 
 def _like(changed: Table, table: Table) -> Table:
@@ -264,8 +269,8 @@ def _asked(table: Table, workload: Workload | str, reread: RereadTable | None) -
         drawn, name = Workload("random", (*sets, *ranges), ranges.dropped), "random sets and ranges of values"
     if reread is not None:
         drawn = replace(drawn, queries=tuple(replace(query, terms="original") for query in drawn))
-    found = asked_of(original, drawn)
-    return replace(found, dropped=found.dropped + drawn.dropped), name
+    asked = asked_of(original, drawn)
+    return replace(asked, dropped=asked.dropped + drawn.dropped), name
 
 
 def _write(study: Study, kept: StudyDirectory) -> None:

@@ -61,7 +61,7 @@ def _sets(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
 
 def _allowed(table: Table, requirement: Requirement) -> Fraction:
     """Return how much odds may grow so that no belief in a value of any sensitive column exceeds its bound."""
-    return min(largest_odds(one) for one in table_bounds(table, requirement).each if one.protects)
+    return min(largest_odds(bounds) for bounds in table_bounds(table, requirement).each if bounds.protects)
 
 
 def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
@@ -69,7 +69,7 @@ def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
     if method.bounds_declared and requirement.against != "insider":
         words = f"ε = ln γ = {math.log(_allowed(table, requirement)):.2f}, the largest that keeps every bound"
         return method, variant(requirement, against="insider"), [words, "shares as the table has them"]
-    if "epsilon" in {one.name for one in fields(method)} and not requirement.bounds_odds:
+    if "epsilon" in {field.name for field in fields(method)} and not requirement.bounds_odds:
         epsilon = _epsilon(_allowed(table, requirement))
         changes: dict[str, Any] = {"epsilon": epsilon}
         words = f"ε = ln γ = {decimal_text(epsilon)[:5]}, to which the bounds come"
@@ -84,7 +84,7 @@ def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
 
 
 def _paper_claim(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
-    if not method.proves() and "accept_weaker_claim" in {one.name for one in fields(method)}:
+    if not method.proves() and "accept_weaker_claim" in {field.name for field in fields(method)}:
         changes: dict[str, Any] = {"accept_weaker_claim": True}
         return replace(method, **changes), variant(requirement, against="reader"), [NOBODY]
     return method, requirement, []

@@ -35,9 +35,9 @@ def typical_answers(release: Release, table: Table) -> list[dict[str, Any]]:
     except QueryError:
         return []
     return [
-        {"question": words, "truth": int(truth), "answer": found.value, "low": found.low, "high": found.high}
-        for (words, _), truth, found in zip(asked, true_answers(table, queries).tolist(), answers, strict=True)
-        if isinstance(found, Estimate)
+        {"question": words, "truth": int(truth), "answer": answer.value, "low": answer.low, "high": answer.high}
+        for (words, _), truth, answer in zip(asked, true_answers(table, queries).tolist(), answers, strict=True)
+        if isinstance(answer, Estimate)
     ]
 
 

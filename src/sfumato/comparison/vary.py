@@ -40,14 +40,14 @@ class Variation:
 
 def parse_vary(texts: Iterable[str]) -> dict[str, list[Any]]:
     """Return name → values of options such as "theta=2,4,8,16"; numbers stay text, so that they are taken exactly."""
-    found: dict[str, list[Any]] = {}
+    varied: dict[str, list[Any]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
-        listed = [one.strip() for one in values.split(",") if one.strip()]
+        listed = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not name.strip() or not listed:
             raise PolicyError(f"--vary {text}: expected a parameter and its values", hint="--vary theta=2,4,8,16")
-        found[name.strip()] = [_value(one) for one in listed]
-    return found
+        varied[name.strip()] = [_value(value) for value in listed]
+    return varied
 
 
 def variations(
@@ -71,7 +71,7 @@ def variations(
             parts[kinds[name]][name.removeprefix(RECODE)] = value
         made.append(Variation(**parts))
     home = _home(requirement, own, kinds)
-    if not any(is_policy(one, requirement, own) for one in made):
+    if not any(is_policy(other, requirement, own) for other in made):
         made.append(home)
     return made
 
@@ -117,7 +117,7 @@ def _kind(name: str, requirement: Requirement, own: Sequence[str], methods: Sequ
         return "method"
     raise PolicyError(
         f"vary: neither {requirement.model} nor any method has a parameter {name!r}",
-        hint=did_you_mean(name, [*own, *methods, *(RECODE + one for one in columns)]),
+        hint=did_you_mean(name, [*own, *methods, *(RECODE + column for column in columns)]),
     )
 
 
@@ -126,7 +126,9 @@ def _requirement_names(requirement: Requirement) -> list[str]:
 
 
 def _method_names() -> list[str]:
-    return sorted({one.name for kind in METHODS.values() for one in fields(kind)} - {"accept_weaker_claim", "shares", "values"})
+    return sorted(
+        {field.name for kind in METHODS.values() for field in fields(kind)} - {"accept_weaker_claim", "shares", "values"}
+    )
 
 
 def _value(text: str) -> Any:

@@ -25,9 +25,9 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(source,), daemon=True).start()
     out = os.dup(1)
     os.dup2(2, 1)  # what a library prints is no figure
-    found = json.dumps(_measured(task))
+    answer = json.dumps(_measured(task))
     with os.fdopen(out, "wb") as stream:
-        stream.write(found.encode())
+        stream.write(answer.encode())
     os._exit(0)  # the watching thread has standard input
 
 
@@ -47,10 +47,10 @@ def _measured(task: Any) -> dict[str, Any]:
 
 
 def _exactly(source: BinaryIO, length: int) -> bytes:
-    found = source.read(length)
-    if len(found) < length:
+    content = source.read(length)
+    if len(content) < length:
         os._exit(1)
-    return found
+    return content
 
 
 def _end_with_parent(source: BinaryIO) -> None:

@@ -29,6 +29,7 @@ from sfumato.table import Table
 from sfumato.table.classes import counted
 from sfumato.table.column import Column
 from sfumato.table.recode import Bands, DateTo, Prefix, Recode, Regroup, Rounded
+from sfumato.table.weight import WeightBins
 
 REST = "other"
 """What rarer values put together are called."""
@@ -126,6 +127,8 @@ def _entropy(times: Integers, people: int) -> float:
 
 def _next(column: Column, recode: Recode | None) -> Recode | None:
     """Return the recoding one step coarser than the column is published now."""
+    if isinstance(recode, WeightBins):
+        return None  # [weight] has bins of its own
     up = getattr(recode, "coarser", None)
     if up is not None:
         return up()  # type: ignore[no-any-return]  # a hierarchy knows its own next level

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.exact import percent
 from sfumato.explanation.explanation import Explanation
+from sfumato.explanation.population import PopulationShare
 from sfumato.explanation.risk import ColumnRisk, Risk
 from sfumato.explanation.sentences import value_sentence
 from sfumato.policy.words import an, bounds_in_words
@@ -39,7 +40,7 @@ def highlights(about: Explanation) -> list[str]:
 
 def finding(risk: Risk | None, *, shown: bool = True) -> list[str]:
     """Return how easily people are found where their rows are `shown`, what makes them unique and which step would help most."""
-    return [] if risk is None else [*([identifiable(risk)] if shown else []), *_why(risk), *_step(risk)]
+    return [] if risk is None else [*([identifiable(risk), *in_population(risk)] if shown else []), *_why(risk), *_step(risk)]
 
 
 def determining(risk: Risk | None) -> list[str]:
@@ -62,6 +63,30 @@ def identifiable(risk: Risk) -> str:
         f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole "
         f"population; marketer risk {percent(risk.marketer, 1)})."
     )
+
+
+def in_population(risk: Risk) -> list[str]:
+    """Return who is found among all people of the population, estimated, beside the worst case; nothing without its size."""
+    found = risk.population
+    if found is None:
+        return []
+    said = "as the policy states" if found.source == "stated" else "the sum of weights"
+    if not found.fitted:
+        return [
+            f"In the population ({found.people:,} people, {said}): no two people of the table are alike, so that nothing can be "
+            "estimated, and the worst case stands: everybody is the only one of her kind, and is found."
+        ]
+    return [
+        f"In the population ({found.people:,} people, {said}; estimated by Pitman's model, which takes the table for a random "
+        f"sample): {_estimated(found.unique)} of the people of the table are the only one of their kind in it (worst case "
+        f"{percent(risk.unique, 1)}), and whoever links rows to a list of everybody is right about {_estimated(found.found)} of "
+        f"them (journalist and marketer risk on average; worst case {percent(risk.marketer, 1)}). Whoever knows that a person is "
+        "in the table finds her as above."
+    ]
+
+
+def _estimated(share: PopulationShare) -> str:
+    return f"{percent(share.estimate, 1)} (at most {percent(share.upper, 1)}, 95 %)"
 
 
 def _promise(about: Explanation) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
 from sfumato.methods import NoisyBoxes
+from sfumato.methods.margins import MarginPlan
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.growth import grown
 from sfumato.privacy.sets import NOTHING, About
@@ -54,13 +55,17 @@ class Odds:
     """The sensitive columns, where each is protected by itself."""
     counted: tuple[str, Mapping[str, int]] | None = None
     """Who, a person or a household, is counted of at most how many values of each secret, where she may have several."""
+    plan: MarginPlan | None = None
+    """The noisy tables beside the boxes."""
 
     @classmethod
     def of(cls, table: Table, requirement: Requirement, bounds: Bounds, method: NoisyBoxes) -> Odds:
         """Return what the policy means for an insider; nothing but declared shares is looked at."""
         gamma = min(largest_odds(secret) for secret in bounds.each if secret.protects)
-        schema, joins, declared = table.schema, method.joins(requirement), method.declared
-        floor, most = method.floor_for(gamma, table.rows, schema), schema.most if schema.bundled else None
+        schema, joins, declared = table.schema, method.merge, method.declared
+        plan = method.margin_plan(gamma, table.rows, schema)
+        left = gamma if plan is None else gamma / plan.gamma
+        floor, most = method.floor_for(left, table.rows, schema), schema.most if schema.bundled else None
         secrets = tuple(declared) if len(bounds.secrets) > 1 else ()
         by_label = {f"{name}: ": declared[name] for name in secrets} or {"": declared}
         same: dict[str, float] = {}
@@ -72,7 +77,7 @@ class Odds:
         usual = {name: _least([one[name] for one in every]) for name, _ in _USUAL}
         stated = shares if method.values is None else {}
         counted = (schema.people_rule.unit or "person", most) if most else None
-        return cls(gamma, floor, joins, same, usual, stated, not requirement.bounds_odds, secrets, counted)
+        return cls(gamma, floor, joins, same, usual, stated, not requirement.bounds_odds, secrets, counted, plan)
 
     @property
     def epsilon(self) -> float:
@@ -87,7 +92,20 @@ class Odds:
         return [
             self.in_words() + self._each(),
             f"Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
+            *self._tables(),
             f"{self.given} as much is allowed by {same}.",
+        ]
+
+    def _tables(self) -> list[str]:
+        """Return what tables beside boxes have of ε."""
+        if self.plan is None:
+            return []
+        pairs = [" with ".join(table) for table in self.plan.tables if len(table) > 1]
+        more = f", and one of {' and one of '.join(pairs)}," if pairs else ""
+        part = math.log(self.plan.gamma)
+        return [
+            f"A noisy table of every quasi column{more} beside them has ε = {part:.2f} of it, {part / len(self.plan.tables):.3f} "
+            f"each, and the boxes {self.epsilon - part:.2f}."
         ]
 
     def _each(self) -> str:
@@ -150,6 +168,7 @@ class Odds:
             "epsilon": self.epsilon,
             "floor": self.floor,
             "joins": self.joins,
+            **({} if self.plan is None else {"margins": self.plan.stated()}),
             "same": dict(self.same),
             "usual": {name: None if isinstance(epsilon, str) else epsilon for name, epsilon in self.usual.items()},
             **({"secrets": list(self.secrets)} if self.secrets else {}),

@@ -6,8 +6,8 @@ person, and takes one of the k rows, takes the right one with chance 1/k:
 prosecutor
     knows that the person is in the table: 1/k. Its largest and its mean over people are given.
 journalist
-    does not know that: 1/K with K of the population like her. The population is not known here, so K = k is assumed, as if the
-    table held everybody; a larger population only makes it smaller.
+    does not know that: 1/K with K of the population like her. K = k is the worst case, as if the table held everybody. Where the
+    size of the population is stated, or follows from weights, `population` estimates how many are alone in it, and the mean.
 marketer
     wants many people, not one: the mean share of right rows, which is the number of classes divided by that of people.
 
@@ -26,9 +26,11 @@ import numpy as np
 
 from sfumato.arrays import Codes, KeyColumn
 from sfumato.explanation.coarser import CoarserColumn, coarser_step
+from sfumato.explanation.population import PopulationRisk, population_risk
 from sfumato.table import Table
-from sfumato.table.classes import alone, counted
+from sfumato.table.classes import Classes, alone, counted
 from sfumato.table.column import Column
+from sfumato.table.weight import weight as as_weight
 
 STEPS = (1, 2, 3, 5, 10, 20, 100)
 """Where the bands of the distribution of k begin."""
@@ -83,6 +85,7 @@ class Risk:
     smallest: int
     bands: tuple[int, ...]
     columns: tuple[ColumnRisk, ...]
+    population: PopulationRisk | None = None
 
     @property
     def unique(self) -> Fraction:
@@ -113,6 +116,7 @@ class Risk:
         return {
             "prosecutor": {"largest": float(self.prosecutor[0]), "mean": float(self.prosecutor[1])},
             "journalist": {"largest": float(self.journalist), "assumed": "the table is the whole population"},
+            "population": None if self.population is None else self.population.to_dict(),
             "marketer": float(self.marketer),
             "classes": self.classes,
             "smallest_k": self.smallest,
@@ -128,7 +132,10 @@ def band_names() -> tuple[str, ...]:
 
 
 def risk_of(table: Table) -> Risk:
-    """Return the risk of a table as recoded. Takes well under a second for a million people and ten columns."""
+    """Return the risk of a table as recoded, and in its population where its size is stated, or is the sum of weights.
+
+    Takes well under a second for a million people and ten columns.
+    """
     sizes = table.classes.sizes
     place = np.searchsorted(STEPS, sizes, side="right") - 1
     bands = np.bincount(place, weights=sizes, minlength=len(STEPS))
@@ -138,7 +145,25 @@ def risk_of(table: Table) -> Risk:
         smallest=int(sizes.min()),
         bands=tuple(int(number) for number in bands),
         columns=tuple(_column(table, place) for place in range(len(table.quasi))),
+        population=_in_population(table),
     )
+
+
+def _in_population(table: Table) -> PopulationRisk | None:
+    """Return who is found in the population; None where nothing says how large it is, or weights are only relative.
+
+    A weight is known of nobody outside of the table: people of the population are alike by the other columns.
+    """
+    stated, weight = table.schema.population, table.schema.weight
+    if weight is None:
+        return None if stated is None else population_risk(table.classes.sizes, stated)
+    name = as_weight(weight).column
+    rest = [column for column in table.quasi if column.name != name]
+    sizes = Classes.of(rest).sizes if rest else np.array([table.rows])
+    if stated is not None:
+        return population_risk(sizes, stated)
+    people = round(float(np.asarray(table.column(name).arrow(), np.float64).sum()))
+    return None if people <= table.rows else population_risk(sizes, people, "weights")
 
 
 def _column(table: Table, place: int) -> ColumnRisk:

@@ -20,6 +20,7 @@ from sfumato.form import FORMS, Form
 from sfumato.methods import Method
 from sfumato.release.manifest import shared_by
 from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.weights import uncovered
 from sfumato.table import Table
 
 
@@ -91,6 +92,8 @@ class AboutTable:
     """By what households are told apart, where these are published."""
     by_band: bool = False
     """Whether bounds follow from the shares among those who may share a group."""
+    uncovered: str = ""
+    """What no claim covers, where secrets may have gone into making the weight."""
 
     @classmethod
     def of(cls, table: Table) -> AboutTable:
@@ -108,6 +111,7 @@ class AboutTable:
             alike=shared_by(table.schema.people_rule.alike) if table.schema.people_rule.all else None,
             household=table.schema.people_rule.household,
             by_band=table.schema.people_rule.shares == "band",
+            uncovered=uncovered(table.schema.to_dict()),
         )
 
     @property

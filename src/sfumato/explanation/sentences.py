@@ -284,7 +284,7 @@ def _promise(about: Explanation) -> list[str]:
         adversary, declared = cast(Adversary, rule.against), rule.declared is not None
         claim = randomized_claim(adversary, declared=declared, one_row_per_person=each)
         above = "" if not rule.declared else f" More people than its bound allows have {series(rule.declared)}, by this table."
-        return [f"{promise}: {claim.statement}{above}"]
+        return [f"{promise}: {claim.statement}{above}", *_beside(about)]
     if about.table.facts is not None:
         adversary, several = cast(Adversary, rule.against), about.table.protects_each
         claim = Claim.association(
@@ -298,12 +298,18 @@ def _promise(about: Explanation) -> list[str]:
             by_band=about.table.by_band,
         )
         own = " Bounds follow from the shares in each band; told here is the largest of a value." if about.table.by_band else ""
-        return [f"{promise}: {claim.statement}{own}"]
+        return [f"{promise}: {claim.statement}{own}", *_beside(about)]
     return [
         *([] if about.cost.presence is None else about.cost.presence.promise()),
         f"{promise} is made against somebody {KNOWS[rule.against]}, and who sees no link between quasi and sensitive values"
         + (", nor between one sensitive column and another." if about.table.protects_each else "."),
+        *_beside(about),
     ]
+
+
+def _beside(about: Explanation) -> list[str]:
+    """Return what the claim says of the weight."""
+    return [about.table.uncovered] if about.table.uncovered else []
 
 
 def _values(about: Explanation) -> list[str]:

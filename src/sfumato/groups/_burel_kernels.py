@@ -120,17 +120,17 @@ def fill_by_curve(ranks: Any, start: Any, templates: Any, seeds: Any, group: Any
     in by rank, −1 before.
     """
     left = _Left(ranks, np.arange(len(ranks) + 2), np.arange(len(ranks) + 2))
-    found = np.empty(templates.max(), np.int64)
+    near = np.empty(templates.max(), np.int64)
     turn = 0
     for g in range(len(templates)):
         while group[seeds[turn]] >= 0:
             turn += 1
         for b in range(len(start) - 1):
-            many = _gather(left, start[b], start[b + 1], seeds[turn], templates[g, b], found)
+            many = _gather(left, start[b], start[b + 1], seeds[turn], templates[g, b], near)
             for k in range(many):
-                group[ranks[found[k] - 1]] = g
-                left.after[found[k]] = found[k] + 1
-                left.before[found[k]] = found[k] - 1
+                group[ranks[near[k] - 1]] = g
+                left.after[near[k]] = near[k] + 1
+                left.before[near[k]] = near[k] - 1
 
 
 @njit(cache=True)
@@ -172,7 +172,7 @@ def fill_near(ranks: Any, start: Any, templates: Any, seeds: Any, quasi: RankedQ
     their order. The rest is as in `fill_by_curve`.
     """
     left = _Left(ranks, np.arange(len(ranks) + 2), np.arange(len(ranks) + 2))
-    found = np.empty(max(candidates, 2 * templates.max()), np.int64)
+    near = np.empty(max(candidates, 2 * templates.max()), np.int64)
     span = _Span(np.empty(len(quasi.places)), np.empty(len(quasi.places)), np.full(quasi.categories, -1, np.int64))
     turn = 0
     for g in range(len(templates)):
@@ -184,18 +184,18 @@ def fill_near(ranks: Any, start: Any, templates: Any, seeds: Any, quasi: RankedQ
             need = templates[g, b]
             if need == 0:
                 continue
-            many = _gather(left, start[b], start[b + 1], seeds[turn], max(candidates, 2 * need), found)
+            many = _gather(left, start[b], start[b + 1], seeds[turn], max(candidates, 2 * need), near)
             for _ in range(need):
                 best, least = 0, np.inf
                 for k in range(many):
-                    more = _wider(ranks[found[k] - 1], quasi, span, g)
+                    more = _wider(ranks[near[k] - 1], quasi, span, g)
                     if more < least:
                         best, least = k, more
                     if more == 0.0:
                         break
-                place = found[best]
+                place = near[best]
                 many -= 1
-                found[best] = found[many]
+                near[best] = near[many]
                 _join(ranks[place - 1], quasi, span, g)
                 group[ranks[place - 1]] = g
                 left.after[place], left.before[place] = place + 1, place - 1

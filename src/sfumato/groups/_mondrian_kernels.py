@@ -116,15 +116,15 @@ def boundaries(at: Any, lost: int, size: int, least: int) -> Any:
     `at[b]` people lie at or below the b-th value, `lost` have none; 2·b + 1 puts those on the left, 2·b on the right.
     """
     keys = np.empty(2 * len(at), np.int64)
-    found = 0
+    cuts = 0
     for b in range(len(at)):
         for joins in range(2 if lost > 0 else 1):
             left = at[b] + joins * lost
             smaller = min(left, size - left)
             if smaller >= least:
-                keys[found] = (size - smaller) * len(keys) + 2 * b + joins
-                found += 1
-    return np.sort(keys[:found]) % len(keys)
+                keys[cuts] = (size - smaller) * len(keys) + 2 * b + joins
+                cuts += 1
+    return np.sort(keys[:cuts]) % len(keys)
 
 
 @njit(cache=True)

@@ -79,10 +79,10 @@ def _events_of(secret: Incidence, rows: Array) -> Incidence:
 
 def _side_by_side(parts: Sequence[Grouping], order: Array) -> Grouping:
     """Return the groups of several parts of the people as one grouping; `order` has the rows of one part after another."""
-    first = np.cumsum([0, *(one.groups for one in parts)])
+    first = np.cumsum([0, *(part.groups for part in parts)])
     group = np.empty(len(order), np.int32)
-    group[order] = np.concatenate([one.group + np.int32(begin) for one, begin in zip(parts, first, strict=False)])
-    accounts = [one.account for one in parts if one.account is not None]
+    group[order] = np.concatenate([part.group + np.int32(begin) for part, begin in zip(parts, first, strict=False)])
+    accounts = [part.account for part in parts if part.account is not None]
     return Grouping(group, int(first[-1]), parts[0].basis, account=np.concatenate(accounts) if accounts else None)
 
 

@@ -176,14 +176,14 @@ def burel_groups(
     start = np.searchsorted(bucket_of[ranks], np.arange(len(plan.buckets) + 1)).astype(np.int64)
     templates = np.array(plan.templates, dtype=np.int64)[random.spawn(Step.TEMPLATES).permutation(len(plan.templates))]
     seeds = random.spawn(Step.SEEDS).permutation(len(order))
-    found = np.full(len(order), -1, np.int32)
+    by_rank = np.full(len(order), -1, np.int32)
     progress("filling groups", 0.2)
     if fill == "hilbert":
-        fill_by_curve(ranks, start, templates, seeds, found)
+        fill_by_curve(ranks, start, templates, seeds, by_rank)
     else:
-        fill_near(ranks, start, templates, seeds, _by_rank(columns, space, order), candidates, found)
+        fill_near(ranks, start, templates, seeds, _by_rank(columns, space, order), candidates, by_rank)
     group = np.empty(len(order), np.int32)
-    group[order] = found
+    group[order] = by_rank
     return Grouping(group, len(templates), "tight")
 
 

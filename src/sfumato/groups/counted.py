@@ -95,8 +95,8 @@ class _Growing:
 
     def histograms(self, nodes: list[int]) -> tuple[Integers, Integers]:
         """Return the histograms of codes, and the counts of events, of each of these nodes."""
-        found = [self.tally.histograms(self.tree, box) for box in self._boxes(nodes, int(self.axes.first[-1]))]
-        histogram, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        each = [self.tally.histograms(self.tree, box) for box in self._boxes(nodes, int(self.axes.first[-1]))]
+        histogram, counts = (np.concatenate(parts) for parts in zip(*each, strict=True))
         return histogram, self.with_sets(counts)
 
     def pairs(self, nodes: list[int]) -> Callable[[int], Integers]:
@@ -107,16 +107,16 @@ class _Growing:
 
     def lefts(self, nodes: list[int], boundary: Integers, also: Integers) -> Integers:
         """Return the counts of events left of a cut in every column."""
-        cells, at, found = len(self.axes.kind) * self.secret.values, 0, []
+        cells, at, lefts = len(self.axes.kind) * self.secret.values, 0, []
         for box in self._boxes(nodes, cells):
             here = slice(at, at + int(box.max()) + 1)
-            found.append(self.tally.lefts(self.tree, box, boundary[here], also[here]))
+            lefts.append(self.tally.lefts(self.tree, box, boundary[here], also[here]))
             at = here.stop
-        return self.with_sets(np.concatenate(found))
+        return self.with_sets(np.concatenate(lefts))
 
     def covered(self, nodes: list[int], histogram: Integers, boundary: Integers, also: Integers, alpha: Fraction) -> Flags:
         """Return [boxes × columns]: whether both sides of these cuts cover enough combinations of values for α."""
-        axes, at, found = self.axes, 0, np.zeros(boundary.shape, bool)
+        axes, at, is_covered = self.axes, 0, np.zeros(boundary.shape, bool)
         for box in self._boxes(nodes, len(axes.kind) * int(axes.first[-1])):
             here = slice(at, at + int(box.max()) + 1)
             left = self.tally.left_codes(self.tree, box, boundary[here], also[here])
@@ -125,20 +125,20 @@ class _Growing:
             values = np.add.reduceat(both > 0, axes.first[:-1], axis=-1)
             for k, j in np.ndindex(left.shape[:2]):
                 sides = zip(values[:, k, j].tolist(), sizes[:, k, j].tolist(), strict=True)
-                found[at + k, j] = all(people and _covers(prod(many), people, alpha) for many, people in sides)
+                is_covered[at + k, j] = all(people and _covers(prod(many), people, alpha) for many, people in sides)
             at = here.stop
-        return found
+        return is_covered
 
     def _boxes(self, nodes: list[int], cells: int) -> list[Integers]:
         """Return numberings of the nodes, so many of them at once that what is counted stays small."""
         step = max(1, _CELLS // max(cells, 1))
-        found = []
+        boxes = []
         for at in range(0, len(nodes), step):
             some = nodes[at : at + step]
             box = np.full(len(self.rows), -1, np.int64)
             box[some] = np.arange(len(some))
-            found.append(box)
-        return found
+            boxes.append(box)
+        return boxes
 
     def with_sets(self, counts: Integers) -> Integers:
         """Return counts of events, from those of values in the last axis."""
@@ -218,16 +218,16 @@ def _level(
 
     def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> CountedCut:
         mine = axes._replace(weights=weights[box])
-        found: CountedCut = cut_counted(histogram[box], counts[box], int(sizes[box]), known, at, mine, rule)
-        return found
+        cut_made: CountedCut = cut_counted(histogram[box], counts[box], int(sizes[box]), known, at, mine, rule)
+        return cut_made
 
     def cuts(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> list[CountedCut]:
         """Return the cuts of a box, one a column, in the order in which they are tried; only the first where no α is kept."""
-        found = [cut(box, rule, known, at)]
-        while alpha is not None and found[-1][3]:
-            weights[box, found[-1][0]] = 0.0
-            found.append(cut(box, rule, known, at))
-        return found
+        made = [cut(box, rule, known, at)]
+        while alpha is not None and made[-1][3]:
+            weights[box, made[-1][0]] = 0.0
+            made.append(cut(box, rule, known, at))
+        return made
 
     boxes = range(len(nodes))
     if isinstance(acceptance, Accounts):
@@ -244,7 +244,7 @@ def _level(
             each = np.arange(len(axes.kind) + 1)
             for k, box in enumerate(late.tolist()):
                 made[box] = cut(box, _of_box(tossed, k), lefts[k], each)
-        acceptance.settle(low, np.array([one[3] == 0 for one in made]))
+        acceptance.settle(low, np.array([cut[3] == 0 for cut in made]))
     elif isinstance(acceptance, (TightCut, Classical)):
         pairs = growing.pairs(nodes)
         made = _covering(growing, nodes, histogram, [cuts(box, acceptance, pairs(box), axes.first) for box in boxes], alpha)
@@ -273,14 +273,14 @@ def _covering(
 ) -> list[CountedCut]:
     """Return for every box the first of its cuts whose sides cover enough, the last one, which is none, where no cut's do."""
     if alpha is None:
-        return [found[0] for found in tried]
+        return [cuts[0] for cuts in tried]
     boundary = np.full((len(nodes), len(growing.axes.kind)), -1, np.int64)
     also = boundary.copy()
-    for box, found in enumerate(tried):
-        for column, *cut, _ in found[:-1]:
+    for box, cuts in enumerate(tried):
+        for column, *cut, _ in cuts[:-1]:
             boundary[box, column], also[box, column] = cut
     fine = growing.covered(nodes, histogram, boundary, also, alpha)
-    return [next((one for one in found[:-1] if fine[box, one[0]]), found[-1]) for box, found in enumerate(tried)]
+    return [next((cut for cut in cuts[:-1] if fine[box, cut[0]]), cuts[-1]) for box, cuts in enumerate(tried)]
 
 
 def _candidates(axes: Axes, histogram: Integers, sizes: Integers, floor: int) -> tuple[Integers, Integers]:
@@ -307,8 +307,8 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
         ordered[published[here]] = histogram[0, here]
         boundary, _, left = cut_of(ordered, ORDERED, growing.people[node], 1)
         if left > 0:
-            one, other = growing.cut(node, j, int(boundary), -1, int(left), published=True)
-            return _pieces(growing, one, shard) + _pieces(growing, other, shard)
+            low, other = growing.cut(node, j, int(boundary), -1, int(left), published=True)
+            return _pieces(growing, low, shard) + _pieces(growing, other, shard)
     return [node]
 
 

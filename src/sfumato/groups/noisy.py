@@ -50,8 +50,13 @@ class Tree:
 
     def counts(self, codes: Array, values: int) -> Integers:
         """Return how often each value occurs in each box."""
-        key = self.group.astype(np.int64) * values + codes
-        return np.bincount(key, minlength=self.boxes * values).reshape(self.boxes, values).astype(np.int64)
+        return counts_by(self.group, self.boxes, codes, values)
+
+
+def counts_by(group: Array, groups: int, codes: Array, values: int) -> Integers:
+    """Return [groups × values]: how often each value occurs in each group."""
+    key = group.astype(np.int64) * values + codes
+    return np.bincount(key, minlength=groups * values).reshape(groups, values).astype(np.int64)
 
 
 def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, float] | None) -> Tree:
@@ -161,10 +166,10 @@ class _Joining:
                 return
         over[node] = box
 
-    def _join(self, one: int, other: int) -> None:
-        self.counts[one] += self.counts[other]
-        self.sizes[one] += self.sizes[other]
-        self.home[other] = one
+    def _join(self, box: int, other: int) -> None:
+        self.counts[box] += self.counts[other]
+        self.sizes[box] += self.sizes[other]
+        self.home[other] = box
 
     def _keeps(self, box: int) -> bool:
         return self._keep(self.counts[box], int(self.sizes[box]))

@@ -52,7 +52,7 @@ def default_patience(bounds: Bounds) -> int:
 
     Where no value has, it is the mean over the people of sets. Bounds and counts are published in any case.
     """
-    each = [list(zip(one.counts, one.limits, strict=True)) for one in bounds.by_band]
+    each = [list(zip(band.counts, band.limits, strict=True)) for band in bounds.by_band]
     values = [(count, limit) for events in each for count, limit in events[: bounds.valued] if limit < 1]
     return usual_patience(values or [(count, limit) for events in each for count, limit in events if limit < 1])
 

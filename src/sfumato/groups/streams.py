@@ -54,5 +54,7 @@ class Step(IntEnum):
     """What is drawn where each band of people is cut with bounds of its own, by its number."""
     COUNTED = 119
     """Of which of her values a person is counted."""
+    MARGINS = 121
+    """What is added to the counts of noisy tables beside boxes."""
     SHARDS = 118
     """What is drawn where the people of a box of the first cuts are grouped by themselves, by its first place."""

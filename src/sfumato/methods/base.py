@@ -20,6 +20,7 @@ from sfumato.groups._cut_kernels import Incidence
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.bands import about_bundles, band_bounds, counted_events, incidence_of, require_bands, several_values
 from sfumato.methods.show import require_free_names, show
+from sfumato.methods.weights import require_weight
 from sfumato.parameters import check_parameters, plain, require_known, require_short
 from sfumato.privacy.bounds import Bounds, as_combinations
 from sfumato.privacy.requirement import Against, Requirement, feasible
@@ -358,6 +359,7 @@ class Method(ABC):
     def _require_columns(self, table: Table, requirement: Requirement) -> None:
         """Raise unless columns with requirements of their own are protected each by itself, and the method can do that."""
         require_columns(table, requirement)
+        require_weight(table, requirement, self)
         if table.schema.protects_each and self.each_refused(requirement.against):
             raise NotProvable(
                 f"method {self.name!r} cannot protect each of several sensitive columns by itself: "

@@ -15,6 +15,7 @@ from sfumato.methods.bands import strata_of
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
+from sfumato.table.classes import usual_floor
 
 REFUSED = (
     "every cut that was tested was refused, so everybody is in one box; publish that, since to publish otherwise for this reason "
@@ -26,17 +27,6 @@ _ONE_BOX = (
     "not even one cut keeps the bounds, so everybody is in one box; `sfumato explain` says what would leave room for cuts, and "
     "`sfumato compare` measures whether another method tells more"
 )
-
-
-def usual_floor(people: int) -> int:
-    """Return the floor where none is given: a two-hundredth of the people of the whole table, from 20 to 100.
-
-    Found on twelve real tables of 944 to 71,518 people: with 100 throughout, small tables have too few boxes to tell anything.
-
-    >>> [usual_floor(people) for people in (900, 5_000, 12_000, 1_000_000)]
-    [20, 25, 60, 100]
-    """
-    return max(20, min(100, people // 200))
 
 
 @dataclass(frozen=True, kw_only=True)

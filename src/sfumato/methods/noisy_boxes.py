@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError
-from sfumato.groups.noisy import Tree, cut_evenly, join_boxes, shown_together, usual_floor, with_sets
+from sfumato.groups.noisy import counts_by, cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Task, Ungrouped
+from sfumato.methods.margins import Asked, MarginPlan, checked_margins, noisy_margins, planned
 from sfumato.methods.randomizing import (
     checked_shares,
     checked_text,
@@ -30,6 +31,7 @@ from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.sets import About
 from sfumato.randomize.declared import declared_counts, declared_people, require_otherwise, shares_of_people
 from sfumato.randomize.noise import largest_odds, noise_ratio, two_sided
+from sfumato.release.margins import Banded, Margins
 from sfumato.table.closed import closed
 from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
@@ -75,8 +77,11 @@ class NoisyBoxes(Ungrouped):
     floor
         No box holds fewer people. Without it a public rule in γ, the number of values and the number of people decides.
     merge
-        Join boxes whose noisy shares lie over a bound, so that the shares *shown* keep the bounds too. Without it that is done,
-        except under `differential`, where what a population has may be told.
+        Join boxes whose noisy shares lie over a bound, so that the shares *shown* keep the bounds too. That is a fact about what
+        is shown, no claim, and answers are worse for it.
+    margins
+        The part of ε for noisy tables of each quasi column beside the boxes, 0 for none; or pairs of columns that have tables
+        too: [["age", "sex"]]. Without it 0 below 20,000 people, else 0.7.
     weights
         Columns with larger weights are cut first, 1 being usual; fixed in advance.
 
@@ -94,7 +99,8 @@ class NoisyBoxes(Ungrouped):
     has: Mapping[str, Any] | None = parameter(None, _each(checked_has))
     otherwise: str | Mapping[str, str] | None = parameter(None, _each(checked_text))
     floor: int | None = parameter(None, whole(1))
-    merge: bool | None = parameter(None, flag)
+    merge: bool = parameter(False, flag)
+    margins: Fraction | tuple[tuple[str, ...], ...] | None = parameter(None, checked_margins)
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "noisy-boxes"
@@ -236,10 +242,6 @@ class NoisyBoxes(Ungrouped):
         """Return γ: how much the odds of any value grow at most."""
         return odds_within(bounds)
 
-    def joins(self, requirement: Requirement) -> bool:
-        """Return whether boxes are joined where a noisy share lies over its bound."""
-        return not requirement.bounds_odds if self.merge is None else self.merge
-
     def floor_for(self, gamma: Fraction, people: int, schema: Schema | None = None) -> int:
         """Return the floor: the one given, else by the public rule; every value that a person is counted of has part of the odds.
 
@@ -247,9 +249,18 @@ class NoisyBoxes(Ungrouped):
         """
         if self.floor is not None:
             return self.floor
+        values, counted = self._counted(schema)
+        return usual_floor(gamma, values, people, counted=counted)
+
+    def _counted(self, schema: Schema | None) -> tuple[int, int]:
+        """Return how many values a secret has at most, and of how many of all secrets together a person is counted."""
         each = list(self.declared.values()) if self.declares_each else [self.declared]
-        counted = len(each) if schema is None or schema.most is None else sum(schema.most.values()) or len(each)
-        return usual_floor(gamma, max(map(len, each)), people, counted=counted)
+        many = len(each) if schema is None or schema.most is None else sum(schema.most.values()) or len(each)
+        return max(map(len, each)), many
+
+    def margin_plan(self, gamma: Fraction, people: int, schema: Schema) -> MarginPlan | None:
+        """Return the noisy tables beside the boxes, None for none; what is left of γ is the boxes'."""
+        return planned(self.margins, gamma, Asked(tuple(schema.quasi), people, *self._counted(schema), schema.bundled))
 
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are the floor, γ and ε, and how many boxes were cut and shown."""
@@ -259,13 +270,16 @@ class NoisyBoxes(Ungrouped):
         domains = [closed_domain(part.table, method.close(part.table.schema)) for part, method in zip(parts, own, strict=True)]
         gamma = odds_within(task.bounds)
         most = list((task.table.schema.most or {}).values()) if task.table.bundles is not None else [1] * len(parts)
-        ratio = noise_ratio(gamma, sum(most))
-        floor = self.floor_for(gamma, task.table.rows, task.table.schema)
+        plan = self.margin_plan(gamma, task.table.rows, task.table.schema)
+        left = gamma if plan is None else gamma / plan.gamma
+        ratio = noise_ratio(left, sum(most))
+        floor = self.floor_for(left, task.table.rows, task.table.schema)
         tree = cut_evenly(task.quasi, floor, self.weights)
         task.progress("adding noise to every count", 0.6)
-        counts = self._counts(task, tree, domains, most)
+        counts = self._counts(task, tree.group, tree.boxes, domains, most)
         counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
-        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits) if self.joins(task.requirement) else None
+        margins = None if plan is None else self._margins(task, plan, domains)
+        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits) if self.merge else None
         grouping = shown_together(tree, joined)
         draws = None
         if joined is not None:
@@ -274,24 +288,34 @@ class NoisyBoxes(Ungrouped):
             np.add.at(added, joined.of, counts)
             counts = added
         task.progress("writing the release", 0.8)
-        release = show_noisy(task, self, grouping, domains, NoisyCounts(counts, draws, gamma, ratio))
+        release = show_noisy(task, self, grouping, domains, NoisyCounts(counts, draws, gamma, ratio, plan, margins))
         figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": tree.boxes}
         figures |= {"groups": grouping.groups, "kept": joined is None or joined.kept}
         return Made(release, figures)
 
-    def _counts(self, task: Task, tree: Tree, domains: list[Domain], most: list[int]) -> Integers:
-        """Return [boxes × declared values]: how many people of each box have each value, and are counted of it."""
+    def _margins(self, task: Task, plan: MarginPlan, domains: list[Domain]) -> Margins:
+        """Return the noisy tables beside the boxes."""
+        codes, most = [column.codes for column in task.quasi], [1] * len(domains)
+        times = [np.bincount(column.codes, minlength=column.size).astype(np.int64) for column in task.quasi]
+
+        def tally(banded: tuple[Banded, ...]) -> list[Integers]:
+            return [self._counts(task, own.of(codes), own.many, domains, most) for own in banded]
+
+        return noisy_margins(plan, task.quasi, times, tally, task.random)
+
+    def _counts(self, task: Task, group: Array, groups: int, domains: list[Domain], most: list[int]) -> Integers:
+        """Return [groups × declared values]: how many people of each group have each value, and are counted of it."""
         bundles = task.table.bundles
         if bundles is None:
             counted = zip(task.parts(), domains, strict=True)
-            return np.hstack([tree.counts(declared_codes(one.table, domain), len(domain)) for one, domain in counted])
+            each = [(declared_codes(one.table, domain), len(domain)) for one, domain in counted]
+            return np.hstack([counts_by(group, groups, codes, many) for codes, many in each])
         order = task.random.spawn(Step.COUNTED).permutation(int(bundles.numbers().sum()))
         person, value = bundles.counted(most, order)
         first = np.cumsum([0, *(len(domain) for domain in domains)])
-        each = zip(task.table.each(), domains, first, strict=False)
-        place = np.concatenate([declared_places(one, domain) + start for one, domain, start in each])
-        cell = tree.group[person].astype(np.int64) * first[-1] + place[value]
-        return np.bincount(cell, minlength=tree.boxes * int(first[-1])).reshape(tree.boxes, -1).astype(np.int64)
+        own = zip(task.table.each(), domains, first, strict=False)
+        place = np.concatenate([declared_places(one, domain) + start for one, domain, start in own])
+        return counts_by(group[person], groups, place[value], int(first[-1]))
 
 
 def odds_within(bounds: Bounds) -> Fraction:

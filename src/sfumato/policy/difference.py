@@ -69,6 +69,10 @@ def _people(old: Policy, new: Policy) -> list[str]:
             lines.append("No column says any more which rows are one person's.")
         if before.shares != after.shares:
             lines.append(f"Bounds follow from {'the shares of each band' if after.shares == 'band' else 'shares of everybody'}.")
+    sizes = [policy.schema.population for policy in (old, new)]
+    if sizes[0] != sizes[1]:
+        was, now = ("not said" if size is None else f"{size:,} people" for size in sizes)
+        lines.append(f"The population was {was} and is now {now}: estimates of who is found change, and no promise does.")
     return lines
 
 
@@ -97,6 +101,9 @@ def _columns(old: Policy, new: Policy) -> list[str]:
             lines += _none(name, before, after)
         elif _role(old, name) == _role(new, name) and before != after:
             lines.append(f"Who has no {name!r} was treated as {before!r}, and is now as {after!r}.")
+    weights = [one.schema.to_dict().get("weight") for one in (old, new)]
+    if weights[0] != weights[1]:
+        lines.append(f"The weight was {_shown(weights[0])} and is now {_shown(weights[1])}.")
     allowed = set(new.schema.allow_unique) - set(old.schema.allow_unique)
     lines += [f"{name!r} may be published though its texts nearly name people." for name in sorted(allowed)]
     return lines

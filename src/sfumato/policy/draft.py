@@ -12,7 +12,7 @@ from sfumato.policy.guess import Looked, look
 from sfumato.policy.lists import lists_of, stacked
 from sfumato.policy.profile import Profile, place_name, profiles
 from sfumato.policy.proposal import SecretBins, bins_of, chapters_of, determined, kind_of, recode_of
-from sfumato.policy.roles import ROLES, Decision, decide
+from sfumato.policy.roles import ROLES, Decision, decide, is_weight
 from sfumato.policy.rule import STRICT, USUAL, ProposedRule, RuleParameters, rule_for
 from sfumato.policy.whose import keyed, keys_of, people_of
 from sfumato.policy.written import write_draft
@@ -50,8 +50,13 @@ class Draft:
     """Why people with some number of rows cannot keep the bounds, None where all can."""
 
     def names(self, role: Role) -> tuple[str, ...]:
-        """Return the columns of a role, in the order of the table."""
-        return tuple(decision.column for decision in self.decisions if decision.role == role)
+        """Return the columns of a role, in the order of the table; quasi columns with the fewest published values first.
+
+        Boxes are cut across the first of equally wide columns, and one of few values can be cut across early or hardly at all.
+        """
+        found = [decision.column for decision in self.decisions if decision.role == role]
+        sizes = {column.name: column.size for column in self.table.quasi} if role == "quasi" and not self.declared else {}
+        return tuple(sorted(found, key=lambda name: sizes.get(name, 0)))
 
     def profile(self, name: str) -> Profile:
         """Return what a column, or a secret of several, looks like."""
@@ -175,7 +180,8 @@ def _following(looked: Looked, decisions: Sequence[Decision], given: set[str]) -
     unclear = [
         decision for decision in decisions if decision.role == "sensitive" or (decision.role == "other" and not decision.sure)
     ]
-    secrets = [decision.column for decision in unclear if decision.column not in given]
+    asked = [decision.column for decision in unclear if decision.column not in given]
+    secrets = [name for name in asked if not is_weight(looked.by_name[name])]
     columns, determines = looked.columns, {}
     for name in secrets:
         if looked.by_name[name].distinct > 1:

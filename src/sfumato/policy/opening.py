@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from sfumato.groups.soft import affordable_from, usual_patience
-from sfumato.methods.boxes import usual_floor
 from sfumato.policy.rule import ProposedRule
+from sfumato.table.classes import usual_floor
 
 
 def divided_from(rules: Mapping[str, ProposedRule], people: int, opened: tuple[str, str] | None = None) -> int:

@@ -44,6 +44,7 @@ TABLES = (
     "columns",
     "unit",
     "secrets",
+    "weight",
     "types",
     "recode",
     "bins",
@@ -52,6 +53,7 @@ TABLES = (
     "requirement",
     "method",
     "budget",
+    "population",
 )
 DECISIONS = 30
 """How many decisions of an unreviewed draft are listed, doubtful ones first."""
@@ -269,8 +271,13 @@ def _schema(document: PolicySection, warnings: list[str], base: Path | None, fil
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
         arguments["people"] = dict(section(document, "people"))
-    if "unit" in document:
-        arguments["unit"] = dict(section(document, "unit"))
+    for name in ("unit", "weight"):
+        if name in document:
+            arguments[name] = dict(section(document, name))
+    population = section(document, "population")
+    known_keys(population, "[population]", ("people",))
+    if "population" in document:
+        arguments["population"] = population.get("people", 0)
     arguments["protect"] = section(document, "requirement").get("protect")
     return _located("", Schema, arguments)
 

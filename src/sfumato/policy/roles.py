@@ -91,8 +91,7 @@ def _decision(column: Profile) -> Decision:
 def _nothing(column: Profile) -> Decision | None:
     if column.distinct == 0:
         return _other(column, "it is empty", sure=True)
-    weight = column.kind == "numeric" and column.words & say.WEIGHTS and not column.words & say.BODILY
-    return _other(column, "it looks like a survey weight", sure=True) if weight else None
+    return _other(column, "it looks like a survey weight, which [weight] would publish in bins") if is_weight(column) else None
 
 
 def _named_person(column: Profile) -> Decision | None:
@@ -355,6 +354,11 @@ def _aged(column: Profile) -> Decision | None:
 
 def _other(column: Profile, why: str, *, sure: bool = False) -> Decision:
     return Decision(column.name, "other", why, sure=sure)
+
+
+def is_weight(column: Profile) -> bool:
+    """Return whether a column is called like the weight of a survey, and not like a body's."""
+    return column.kind == "numeric" and bool(column.words & say.WEIGHTS) and not column.words & say.BODILY
 
 
 def is_name(column: Profile) -> bool:

@@ -14,6 +14,7 @@ from sfumato.privacy import MODELS, Requirement
 from sfumato.schemas import Json, any_of, limits, object_of, schema_of
 from sfumato.table.column import Kind
 from sfumato.table.schema import MissingRule, Protect
+from sfumato.table.secrets import MOST_PEOPLE
 
 PolicyNumber = float | Annotated[str, limits(pattern="^.*[0-9].*$")]
 """A number, or one in quotes that is taken as written."""
@@ -76,6 +77,19 @@ class ColumnsSection(TypedDict, total=False):
     sensitive: Texts
     other: Texts
     allow_unique: Texts
+
+
+class WeightSection(TypedDict):
+    """The weight of a survey."""
+
+    column: str
+    made_without_secrets: NotRequired[bool]
+    bins: NotRequired[Literal["1-2-5"] | Annotated[list[PolicyNumber | Literal["inf"]], limits(minItems=2)]]
+    values: NotRequired[Literal["mean", "middle"] | Annotated[list[PolicyNumber], limits(minItems=1)]]
+    floor: NotRequired[Annotated[int, limits(minimum=2)]]
+    strata: NotRequired[str]
+    cluster: NotRequired[str]
+    from_table: NotRequired[bool]
 
 
 class RecodeRule(TypedDict, total=False):
@@ -142,6 +156,12 @@ class BudgetSection(TypedDict):
     key: NotRequired[str | Texts]
 
 
+class PopulationSection(TypedDict):
+    """How many people the table is a random sample of, for estimates of who is found among them."""
+
+    people: Annotated[int, limits(minimum=1, maximum=MOST_PEOPLE)]
+
+
 class ReceiptSection(TypedDict, total=False):
     """What a receipt adds to the policy that it keeps."""
 
@@ -163,6 +183,7 @@ class PolicyDocument(TypedDict):
     unit: NotRequired[UnitSection]
     columns: ColumnsSection
     secrets: NotRequired[dict[str, str | Annotated[Texts, limits(minItems=1, uniqueItems=True)]]]
+    weight: NotRequired[WeightSection]
     types: NotRequired[dict[str, Kind]]
     recode: NotRequired[dict[str, RecodeRule]]
     bins: NotRequired[dict[str, PolicyEdges | BinsRule]]
@@ -171,6 +192,7 @@ class PolicyDocument(TypedDict):
     requirement: RequirementSection
     method: NotRequired[MethodSection]
     budget: NotRequired[BudgetSection]
+    population: NotRequired[PopulationSection]
     receipt: NotRequired[ReceiptSection]
 
 

@@ -134,7 +134,8 @@ DURATIONS = _set("""
 
 WEIGHTS = _set("""
     weight weights wgt wgts pweight fweight aweight pwgt fnlwgt perwt hhwt gewicht gewichtung hochrechnungsfaktor ponderation
-    ponderacion peso
+    ponderacion peso wt wts wght pwgtp wgtp pspwght dweight anweight asecwt wtfinl finalwt finalwgt sampwt pond pondera
+    ponderador poids factorexp
 """)
 BODILY = _set("kg lb lbs g grams pounds body birth koerper korper height")
 """With these a weight is a body's, and not a survey's."""

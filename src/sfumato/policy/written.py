@@ -15,6 +15,7 @@ from sfumato.policy.lists import why_list
 from sfumato.policy.opening import divided_from
 from sfumato.policy.profile import Profile
 from sfumato.policy.proposal import kind_of
+from sfumato.policy.roles import is_weight
 from sfumato.policy.rule import ProposedRule
 from sfumato.policy.vocabulary import HOUSEHOLDS
 from sfumato.policy.words import growth_in_words, most_sensitive, series, value_in_words
@@ -63,6 +64,7 @@ def write_draft(draft: Draft) -> str:
             *_unit(draft),
             *_columns(draft),
             *_secrets(draft),
+            *_weight(draft),
             *_types(draft),
             *_recodes(draft),
             *(_about_sets(draft, line) for line in _bins(draft)),
@@ -204,6 +206,20 @@ def _secrets(draft: Draft) -> list[str]:
     return [*lines, ""]
 
 
+def _weight(draft: Draft) -> list[str]:
+    """Return how a column that looks like the weight of a survey would be published: nobody but the publisher knows how it was
+    made."""
+    found = [name for name in draft.names("other") if is_weight(draft.looked.by_name[name])]
+    if not found:
+        return []
+    return [
+        "# [weight]                      # ? for how many people of the population somebody stands: published in bins only",
+        f"# column = {toml_text(found[0])}  # then no longer under other",
+        "# made_without_secrets = false  # true: it was neither calibrated nor adjusted for non-response on a secret",
+        "",
+    ]
+
+
 def _columns(draft: Draft) -> list[str]:
     by_name = draft.looked.by_name
     gaps = ", ".join(f"{_comment(name)} {column.missing:,}" for name, column in by_name.items() if column.missing)
@@ -334,6 +350,7 @@ def _taken(draft: Draft) -> list[str]:
     taken = [f"which value of {name} is open" for name, rule in draft.rules.items() if rule.opened is not None]
     taken += [f"the edges of the bins of {name}" for name in draft.bins]
     taken += [f"{' and '.join(keys)} of {name}" for name, keys in ends.items() if keys]
+    taken += ["the order of quasi columns, by their numbers of values"] if len(draft.names("quasi")) > 1 else []
     if not taken:
         return []
     return _wrapped(

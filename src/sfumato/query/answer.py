@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato import notebook
+from sfumato.charts.pictures import Library
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
@@ -50,7 +52,8 @@ class Estimate(Framed):
     shown (`error` is None). `note` also tells when a value that the query names does not occur. `value` lies within what the
     release makes certain; `raw` is the estimate before that, where the form has an unbiased one (randomized): it may be
     negative, and the raw estimates of a GROUP BY's cells add up as well. Where numbers were binned, `value` is that of the bins'
-    middles, and `low` and `high` hold the true figure wherever numbers lie in their bins.
+    middles, and `low` and `high` hold the true figure wherever numbers lie in their bins. A weighted figure is of the population:
+    `std_error` then has in it the `sampling_error`, and what the release leaves open.
     """
 
     value: float
@@ -63,6 +66,22 @@ class Estimate(Framed):
     raw: float | None = None
     native: Native = field(default="pyarrow", compare=False)
     measure: str = "count"
+    sampling_error: float | None = None
+
+    @property
+    def release_error(self) -> float | None:
+        """What the release leaves open, beside `sampling_error`; None where figures are of the people published."""
+        if self.sampling_error is None:
+            return None
+        return math.sqrt(max(0.0, self.std_error**2 - self.sampling_error**2))
+
+    @property
+    def parts_text(self) -> str:
+        """Of what the standard error of a weighted figure is made, as text; "" where it is not shown."""
+        if not self.sampling_text or self.release_error is None:
+            return ""
+        left = self.written(self.release_error, ",")
+        return f"weighted: {self.sampling_text} by sampling, {left} by what the release leaves open"
 
     @property
     def error(self) -> float | None:
@@ -75,6 +94,11 @@ class Estimate(Framed):
     def error_text(self) -> str:
         """The standard error as text; "" where it is not shown."""
         return "" if self.error is None else self.written(self.error, ",")
+
+    @property
+    def sampling_text(self) -> str:
+        """The part of the standard error that is that of drawing a sample, as text; "" where it is not shown."""
+        return "" if self.error is None or self.sampling_error is None else self.written(self.sampling_error, ",")
 
     def written(self, number: float, group: str = "") -> str:
         """Return a figure of this estimate as text: counts with one decimal, others with as many as they need."""
@@ -94,7 +118,12 @@ class Estimate(Framed):
 
     def columns(self) -> dict[str, float | None]:
         """Return the figures by name, as frames have them."""
-        return {self.measure: self.value, "std_error": self.error, "low": self.low, "high": self.high}
+        figures = {self.measure: self.value, "std_error": self.error, "low": self.low, "high": self.high}
+        if self.sampling_error is None:
+            return figures
+        shown = self.error is not None
+        parts = {"sampling_error": self.sampling_error, "release_error": self.release_error}
+        return figures | {name: part if shown else None for name, part in parts.items()}
 
     def to_arrow(self) -> pa.Table:
         """Return a table of one row: the figure under its name (count), std_error, low, high.
@@ -103,11 +132,11 @@ class Estimate(Framed):
         """
         return pa.table({name: pa.array([figure], pa.float64()) for name, figure in self.columns().items()})
 
-    def plot(self) -> Any:
-        """Return a chart of the point with its interval (needs the extra `report`)."""
+    def plot(self, library: Library | None = None) -> Any:
+        """Return a picture of the point with its interval, drawn by altair (the extra `report`) or matplotlib."""
         from sfumato.query.plots import plot_answer
 
-        return plot_answer([("", self)], ())
+        return plot_answer([("", self)], (), library)
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
@@ -115,7 +144,7 @@ class Estimate(Framed):
         else:
             ends = f"{self.written(self.low)} to {self.written(self.high)}"
             text = f"{self.written(self.value)} ({ends} with {100 * self.confidence:g} % confidence)"
-        return "; ".join(part for part in (text, self.note) if part)
+        return "; ".join(part for part in (text, self.parts_text, self.note) if part)
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +185,13 @@ class GroupedAnswer(Framed):
 
     @property
     def _headings(self) -> tuple[str, ...]:
-        return (*self.columns, self.total.measure, "std. error", f"{100 * self.total.confidence:g} % interval")
+        parts = ("by sampling",) if self.weighted else ()
+        return (*self.columns, self.total.measure, "std. error", *parts, f"{100 * self.total.confidence:g} % interval")
+
+    @property
+    def weighted(self) -> bool:
+        """Whether figures are those of the population."""
+        return any(estimate.sampling_error is not None for _, estimate in self.cells)
 
     @property
     def _more(self) -> list[str]:
@@ -165,15 +200,17 @@ class GroupedAnswer(Framed):
     def _rows(self, none: str = "no interval") -> list[tuple[str, ...]]:
         rows = []
         for key, estimate in self.cells[:SHOWN]:
-            figures = estimate.written(estimate.value, ","), estimate.error_text, interval_text(estimate, none)
+            parts = (estimate.sampling_text,) if self.weighted else ()
+            figures = estimate.written(estimate.value, ","), estimate.error_text, *parts, interval_text(estimate, none)
             rows.append((*cell_texts(self.columns, key), *figures))
         return rows
 
-    def plot(self) -> Any:
-        """Return a chart of the cells, each a point with its interval (needs the extra `report`)."""
+    def plot(self, library: Library | None = None) -> Any:
+        """Return a picture of the cells, each a point with its interval, drawn by altair (the extra `report`) or matplotlib."""
         from sfumato.query.plots import plot_answer
 
-        return plot_answer([(", ".join(cell_texts(self.columns, key)), estimate) for key, estimate in self.cells], self.columns)
+        cells = [(", ".join(cell_texts(self.columns, key)), estimate) for key, estimate in self.cells]
+        return plot_answer(cells, self.columns, library)
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the grouped columns, then the figure under its name (count), std_error, low, high."""

@@ -77,7 +77,7 @@ def _interval(guess: CountEstimate, confidence: float) -> tuple[float, float] | 
     return min(low, guess.inside), max(high, guess.inside)
 
 
-FACTOR = 2.0  # most that an interval reaches up by unknown weights, in the logarithm
+FACTOR = 4.0  # most that an interval reaches up by unknown weights, in the logarithm
 
 
 def _above(guess: CountEstimate, times: float) -> float:

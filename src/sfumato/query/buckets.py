@@ -45,6 +45,7 @@ from sfumato.query.models.average import Average
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.installed import fitted_by
 from sfumato.query.models.likelihood import MAX_VALUES, Association
+from sfumato.query.models.margins import ShownMargins
 from sfumato.query.models.protocol import Adding, Estimating, Moments
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS, ModelError, Trend
@@ -132,6 +133,11 @@ class BucketsEngine:
     def noise_variance(self) -> Floats:
         """The variance of noise in the counts of each group."""
         return np.zeros(self.index.groups)
+
+    @property
+    def margins(self) -> ShownMargins | None:
+        """Noisy tables of the same people: there are none."""
+        return None
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""

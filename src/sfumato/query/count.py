@@ -30,6 +30,7 @@ from sfumato.query.ranges import ranges_engine
 from sfumato.query.several import SecretsEngine
 from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
+from sfumato.query.weighted import require_weights
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], CountEngine]] = {
@@ -47,7 +48,14 @@ _engines: weakref.WeakKeyDictionary[Release, CountEngine] = weakref.WeakKeyDicti
 _lock = threading.Lock()
 
 
-def count(release: Release, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
+def count(
+    release: Release,
+    query: str | Query,
+    *,
+    estimator: Estimator | None = None,
+    confidence: float = 0.95,
+    weighted: bool = False,
+) -> Answer:
     """Return the estimated count from the release alone: an `Estimate`, or a `GroupedAnswer` for a GROUP BY.
 
     A question may ask for other figures than COUNT(*), see `docs/asking.md`; for several at once it has `SeveralAnswers`.
@@ -56,8 +64,12 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
     `views` and `randomized`. Conditions on recoded columns are understood in original terms, see
     `sfumato.query.language.meaning`. One that cuts through a published value is answered by the share of that value's range
     that is inside; the interval then reaches from all of its people outside to all of them inside, and a note says so.
+    `weighted` figures are those of the population, by the weight that the release declares: see `sfumato.query.weighted`.
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
+    if weighted:
+        require_weights(release)
+        asked = replace(asked, weighted=True)
     require_confidence(confidence)
     with one_thread(loaded=True):  # matrices are small: threads would wait for each other
         if release.manifest.bundled:
@@ -81,7 +93,7 @@ def having(release: Any) -> Having:
 
 def _answered(engine: CountEngine, release: Release, asked: Query, estimator: Estimator | None, confidence: float) -> Answer:
     chosen = choose_estimator(engine, estimator, release.form)
-    if asked.select == (COUNT,) and asked.having is None and not asked.order_by and asked.limit is None:
+    if asked.select == (COUNT,) and not asked.weighted and asked.having is None and not asked.order_by and asked.limit is None:
         return answer(engine, asked, chosen, confidence, release.native)
     return measure(engine, asked, chosen, confidence, release.native)
 
@@ -98,6 +110,7 @@ def count_many(
     *,
     estimator: Estimator | None = None,
     confidence: float = 0.95,
+    weighted: bool = False,
     workers: int | None = None,
 ) -> list[Answer]:
     """Return the answers to many questions, in order, computed on all processors (or on `workers` threads)."""
@@ -106,9 +119,11 @@ def count_many(
     listed = list(queries)
     threads = min(workers or os.cpu_count() or 1, max(1, len(listed)))
     if threads == 1:
-        return [count(release, query, estimator=estimator, confidence=confidence) for query in listed]
+        return [count(release, query, estimator=estimator, confidence=confidence, weighted=weighted) for query in listed]
     with one_thread(), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda query: count(release, query, estimator=estimator, confidence=confidence), listed))
+        return list(
+            pool.map(lambda query: count(release, query, estimator=estimator, confidence=confidence, weighted=weighted), listed)
+        )
 
 
 def engine_of(release: Release) -> CountEngine:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import notebook
+from sfumato.charts.pictures import Library
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimate, Estimator, Framed, GroupedAnswer, free_names, text_table
 from sfumato.query.count import count, engine_for, having
@@ -55,6 +56,11 @@ class Crosstab(Framed):
     lift: tuple[tuple[Estimate | None, ...], ...]
     test: AssociationTest
     native: Native = "pyarrow"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether counts are those of the population."""
+        return any(estimate.sampling_error is not None for _, _, estimate, _ in self.named())
 
     @property
     def legend(self) -> str:
@@ -93,22 +99,24 @@ class Crosstab(Framed):
 
     def to_arrow(self) -> pa.Table:
         """Return a table of one row a cell: both columns, count, std_error, low, high, expected, lift, lift_low, lift_high."""
-        columns: dict[str, list[Any]] = {name: [] for name in (*self.names, *free_names(self.names, _FIGURES))}
+        figures = (*_FIGURES, "sampling_error") if self.weighted else _FIGURES
+        columns: dict[str, list[Any]] = {name: [] for name in (*self.names, *free_names(self.names, figures))}
         for i, row in enumerate(self.rows):
             for j, column in enumerate(self.columns):
                 estimate, lift = self.counts[i][j], self.lift[i][j]
                 ends = (None, None, None) if lift is None else (lift.value, lift.low, lift.high)
                 values = (row, column, estimate.value, estimate.error, estimate.low, estimate.high, self.expected[i][j], *ends)
+                values += (estimate.sampling_error,) if self.weighted else ()
                 for name, value in zip(columns, values, strict=True):
                     columns[name].append(value)
-        kinds = [pa.string()] * 2 + [pa.float64()] * len(_FIGURES)
+        kinds = [pa.string()] * 2 + [pa.float64()] * len(figures)
         return pa.table({name: pa.array(values, kind) for (name, values), kind in zip(columns.items(), kinds, strict=True)})
 
-    def plot(self) -> Any:
-        """Return a heat map of lift (needs the extra `report`)."""
+    def plot(self, library: Library | None = None) -> Any:
+        """Return a heat map of lift, drawn by altair (the extra `report`) or matplotlib."""
         from sfumato.query.plots import plot_crosstab
 
-        return plot_crosstab(self)
+        return plot_crosstab(self, library)
 
 
 _FIGURES = ("count", "std_error", "low", "high", "expected", "lift", "lift_low", "lift_high")
@@ -129,15 +137,20 @@ def crosstab(
     where: str | Query | None = None,
     estimator: Estimator | None = None,
     confidence: float = 0.95,
+    weighted: bool = False,
 ) -> Crosstab:
-    """Return how the values of two columns occur together, from the release alone, among all people or those who meet `where`."""
+    """Return how the values of two columns occur together, from the release alone, among all people or those who meet `where`.
+
+    `weighted` counts are those of the population; what the sample leaves open is then in the errors of cells, which the test
+    goes by.
+    """
     if a == b:
         raise QueryError("a crosstab needs two different columns", hint="GROUP BY counts one column")
     asked = Query() if where is None else where if isinstance(where, Query) else parse_sql(where)
 
     def ask(*names: str) -> GroupedAnswer:
         question = Query(asked.condition, names, asked.terms)
-        answer = count(release, question, estimator=estimator, confidence=confidence)
+        answer = count(release, question, estimator=estimator, confidence=confidence, weighted=weighted)
         assert isinstance(answer, GroupedAnswer)
         return answer
 
@@ -159,7 +172,9 @@ def crosstab(
         expected.append(tuple(of_row.value * of_column.value / people for _, of_column in own))
         lifts.append(tuple(_lift(estimate, of_row, of_column, people) for estimate, of_column in own))
     texts = [tuple(MISSING if value is None else as_text(value) for value in margin) for margin in margins]
-    if overlapping:
+    if weighted:
+        test = _by_cells(np.array([[one.value for one in row] for row in counts]), np.array(expected), counts, drawn=False)
+    elif overlapping:
         test = _test_of_each(release, asked, *(name for name in (a, b) if name not in overlapping), secret=overlapping[0])
     else:
         test = _test(release, both, Query(asked.condition, (a, b), asked.terms), np.array(expected), counts)
@@ -248,8 +263,8 @@ def between_groups(release: Release, a: str, b: str) -> AssociationTest | None:
     return judge_groups(shown) if isinstance(shown, Grouped) else judge_cells(shown)
 
 
-def _by_cells(values: Any, expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
-    """Return the test from the errors of single cells."""
+def _by_cells(values: Any, expected: Any, counts: list[tuple[Estimate, ...]], *, drawn: bool = True) -> AssociationTest:
+    """Return the test from the errors of single cells, to which the luck of who was `drawn` is added where they lack it."""
     from scipy.special import chdtrc
 
     if expected.size == 0 or min(expected.shape) < 2:
@@ -257,7 +272,8 @@ def _by_cells(values: Any, expected: Any, counts: list[tuple[Estimate, ...]]) ->
     error = np.array([[estimate.std_error for estimate in row] for row in counts])
     telling = np.array([[estimate.low is not None for estimate in row] for row in counts])
     statistic = float(((values - expected) ** 2 / expected).sum())
-    mean = float((expected.shape[0] - 1) * (expected.shape[1] - 1) + (error**2 / expected).sum())
+    luck = (expected.shape[0] - 1) * (expected.shape[1] - 1) if drawn else 0
+    mean = float(luck + (error**2 / expected).sum())
     if telling.mean() < _TELLING:
         notes = dict.fromkeys(estimate.note for row in counts for estimate in row if estimate.low is None)
         return AssociationTest(statistic, mean, None, next(iter(notes), ""))

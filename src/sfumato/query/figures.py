@@ -22,6 +22,7 @@ from sfumato.query.language.predicate import Aggregate, And, Condition
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.models.protocol import Moments
 from sfumato.query.sums import CodeNumbers, Term, merged
+from sfumato.query.weighted import Design
 
 FEW = "no interval: how many people this is about is hardly known"
 CUT = "no interval: the condition cuts through published values"
@@ -72,20 +73,23 @@ class Asking:
     inside: Compiled | None  # for a share of a condition
     scale: Scale | None
     place: tuple[bool, int] | None
+    design: Design | None = None  # where figures are those of the population
 
     @classmethod
-    def of(cls, question: Question, published: Vocabulary, aggregate: Aggregate, condition: Condition) -> Asking:
+    def of(
+        cls, question: Question, published: Vocabulary, aggregate: Aggregate, condition: Condition, design: Design | None = None
+    ) -> Asking:
         """Return an aggregate of the people who meet a condition; `published` knows what recoded values stand for."""
         own = question.vocabulary
         whole = compile_condition(condition, own)
         if aggregate.kind in ("count", "share"):
             both = None if aggregate.condition is None else compile_condition(And((condition, aggregate.condition)), own)
-            return cls(question, aggregate, whole, both, None, None)
+            return cls(question, aggregate, whole, both, None, None, design)
         sensitive, column, words = own.find(aggregate.column)
         what = "a quantile" if aggregate.kind == "quantile" else aggregate.kind.upper()
         if not sensitive and words.size == 0:
             raise QueryError(f"{what}: {aggregate.column!r} is published as ranges, which have no single numbers")
-        return cls(question, aggregate, whole, None, scale_of(published, words, what), (sensitive, column))
+        return cls(question, aggregate, whole, None, scale_of(published, words, what), (sensitive, column), design)
 
     def figure(self, narrow: Narrow | None = None) -> Figure | None:
         """Return the figure of a part of the people (all without `narrow`); None where nobody is in it."""
@@ -133,7 +137,8 @@ class Asking:
         value = self._mean(tops, lambda pieces: self.ratio(pieces, bottom.pieces, end).top)
         if ratio.bottom is None:
             sure = None if partly else (ratio.top, 1.0)
-            return Figure(value, ratio.top, no_interval=reason, note=partly.note if partly else "", sure=sure)
+            least = -math.inf if self.design is None else ratio.least
+            return Figure(value, ratio.top, least, no_interval=reason, note=partly.note if partly else "", sure=sure)
         people = self._people(bottoms, lambda pieces: self.ratio(top.pieces, pieces, end).bottom or [])
         if people.value <= 1e-9:
             return None
@@ -154,6 +159,13 @@ class Asking:
 
     def ratio(self, top: Pieces, bottom: Pieces, end: str = "middle") -> Ratio:
         """Return the aggregate of people in pieces: `top` those of the numerator."""
+        plain = self._plain_ratio(top, bottom, end)
+        if self.design is None:
+            return plain
+        return replace(plain, top=self.design.weigh(plain.top), bottom=plain.bottom and self.design.weigh(plain.bottom))
+
+    def _plain_ratio(self, top: Pieces, bottom: Pieces, end: str) -> Ratio:
+        """Return the same of people who all count once."""
         if self.scale is None or self.place is None:
             people = None if self.aggregate.kind == "count" else _count(bottom)
             return Ratio(_count(top), people, 0.0, 1.0 if people is not None else math.inf)

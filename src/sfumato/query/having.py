@@ -236,6 +236,8 @@ class HavingBoxes:
         """The variance of noise in the counts of each group: there is none."""
         return np.zeros(self.index.groups)
 
+    margins = None
+
     @fitted
     def cells(self) -> tuple[Cells, Directions]:
         """People of a box who are alike in every column."""
@@ -338,6 +340,7 @@ def plain_schema(manifest: Manifest, name: str) -> dict[str, Any]:
     for key, rules in declared.items():
         declared[key] = {one: rule for one, rule in rules.items() if one not in manifest.secrets}
     plain = {**declared, "quasi": schema["declared"]["quasi"], "sensitive": [name], "bins": {}}
+    plain |= {key: rule for key, rule in schema["declared"].items() if key == "weight"}
     return {"quasi": schema["quasi"], "sensitive": [{"name": name, "kind": "categorical"}], "declared": plain}
 
 

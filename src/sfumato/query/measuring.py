@@ -20,6 +20,8 @@ from sfumato.query.group_by import find_columns, narrow
 from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
 from sfumato.query.models.installed import vouched
+from sfumato.query.sums import Term
+from sfumato.query.weighted import Design, sampling_variance
 from sfumato.table.frames import Native
 
 OPEN = "no interval: it reaches into a bin without an end"
@@ -39,11 +41,12 @@ def measure(engine: CountEngine, asked: Query, estimator: Estimator, confidence:
 def _one(engine: CountEngine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Estimate | GroupedAnswer:
     """Return the answer to a question for one figure, its cells as they come."""
     figure = asked.select[0]
-    if figure.kind == "count":
+    if figure.kind == "count" and not asked.weighted:
         return renamed(answer(engine, replace(asked, select=(COUNT,)), estimator, confidence, native), figure.name)
     question = ask(engine, asked, estimator)
-    asking = Asking.of(question, engine.vocabulary, figure, asked.condition)
-    teller = Teller(question, estimator, confidence, native, figure.name)
+    design = Design.of(question.vocabulary) if asked.weighted else None
+    asking = Asking.of(question, engine.vocabulary, figure, asked.condition, design)
+    teller = Teller(question, estimator, confidence, native, figure.name, design)
     absent = few([*asking.whole.notes, *(asking.inside.notes if asking.inside is not None else ())])
     if not asked.group_by:
         estimate = teller.tell(asking)
@@ -87,8 +90,17 @@ def renamed(answer: Estimate | GroupedAnswer, name: str) -> Estimate | GroupedAn
 class Teller:
     """How figures become estimates: with which confidence, and under which name."""
 
-    def __init__(self, question: Question, estimator: Estimator, confidence: float, native: Native, name: str) -> None:
+    def __init__(
+        self,
+        question: Question,
+        estimator: Estimator,
+        confidence: float,
+        native: Native,
+        name: str,
+        design: Design | None = None,
+    ) -> None:
         self.question, self.estimator, self.confidence, self.native, self.name = question, estimator, confidence, native, name
+        self.design = design
         self.reach = NormalDist().inv_cdf(0.5 + confidence / 2)
 
     def tell(self, asking: Asking, to_cell: Narrow | None = None) -> Estimate | None:
@@ -105,10 +117,19 @@ class Teller:
         of the largest, and the standard error takes all between them as equally likely.
         """
         total = self.question.add(figure.linear)
-        error = math.sqrt(max(0.0, total.variance))
-        reason = figure.no_interval or (total.note if error > 0 else "")
+        open_, sampling = max(0.0, total.variance), self._sampling(figure.linear)
+        error = math.sqrt(open_ + sampling)
+        made = self._told(figure, error, figure.no_interval or (total.note if open_ > 0 else ""))
+        return made if self.design is None else replace(made, sampling_error=math.sqrt(sampling))
+
+    def _sampling(self, linear: list[Term]) -> float:
+        """Return the variance over samples of a linear figure; none where figures are those of the people published."""
+        return 0.0 if self.design is None else sampling_variance(self.question, linear, self.design)
+
+    def _told(self, figure: Figure, error: float, reason: str) -> Estimate:
+        """Return a figure with this standard error, or `reason` why it has no interval."""
         if reason:
-            limits = None if figure.no_interval else self._limits(figure)
+            limits = None if figure.no_interval or self.design is not None else self._limits(figure)
             note = "; ".join(filter(None, [reason if limits is None else CERTAIN, figure.note]))
             if limits is None:
                 return self._made(figure.value, error, None, None, note)
@@ -147,6 +168,7 @@ class Teller:
         assert scale is not None
         order = np.unique(scale.low[scale.known])
         shares: dict[int, Figure | None] = {}
+        spreads: dict[int, float] = {}
 
         def share(place: int) -> Figure | None:
             if place not in shares:
@@ -163,7 +185,9 @@ class Teller:
                 middle = (low + high) // 2
                 below = share(middle)
                 assert below is not None
-                more = side * math.sqrt(max(0.0, self.question.add(below.linear).variance)) if side else 0.0
+                if side and middle not in spreads:
+                    spreads[middle] = math.sqrt(sum(self._variances(below)))
+                more = side * spreads[middle] if side else 0.0
                 low, high = (low, middle) if below.value + more >= part - 1e-12 else (middle + 1, high)
             return low
 
@@ -183,7 +207,16 @@ class Teller:
         if reason or len(finite) < 2:
             return self._made(value, error, None, None, reason or OPEN)
         binned = (MIDDLES, WITHIN) if low < high and scale.spans else ()
-        return self._made(value, error, low, high, "; ".join(filter(None, [here.note, *binned])))
+        made = self._made(value, error, low, high, "; ".join(filter(None, [here.note, *binned])))
+        if self.design is None:
+            return made
+        open_, sampling = self._variances(here)
+        return replace(made, sampling_error=error * math.sqrt(sampling / max(open_ + sampling, 1e-300)))
+
+    def _variances(self, figure: Figure) -> tuple[float, float]:
+        """Return what the release leaves open of a figure, and what another sample would change."""
+        open_ = max(0.0, self.question.add(figure.linear).variance)
+        return open_, self._sampling(figure.linear)
 
     def _number(self, value: float, name: str) -> float:
         if math.isfinite(value):

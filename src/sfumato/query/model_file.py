@@ -70,6 +70,8 @@ def model_document(release: Release, manifest: str) -> dict[str, Any]:
     engines = [engine_of(part) for part in parts]
     if not all(isinstance(engine, BucketsEngine) for engine in engines):
         raise QueryError(f"a release of the form {release.form!r} has no model that a file holds", hint=_WHY_NOT)
+    if any(getattr(engine, "margins", None) is not None for engine in engines):
+        raise QueryError("the model of boxes and noisy tables together is in no file", hint="ask the release itself")
     with one_thread():
         secrets = [_secret(part, cast("BucketsEngine", engine)) for part, engine in zip(parts, engines, strict=True)]
     return {
@@ -153,6 +155,9 @@ def _adding(trend: Trend) -> dict[str, Any]:
 def _multiplying(inside: Inside) -> dict[str, Any]:
     fit, goals = inside.softmax, inside.goals
     upper = np.triu_indices(fit.precision.shape[1])
+    own = np.zeros((len(inside.index.table.codes), inside.index.values))
+    for column, sharing in inside.sharing.items():
+        own[column] = sharing.tau2
     found = {
         "error2": inside.model_error.tolist(),
         "wider": WIDER,
@@ -162,6 +167,7 @@ def _multiplying(inside: Inside) -> dict[str, Any]:
         "unit": _array(inside.scale, "<f4"),
         "chance": _array(inside.small, "<u2"),
         "tau2": _array(fit.tau2, "<f8"),
+        "own": _array(own, "<f8"),
         "chi2": _array(fit.chi2, "<f8"),
         "information": _array(fit.precision[:, upper[0], upper[1]], "<f4"),
         "which": _array(fit.which, "<i4"),

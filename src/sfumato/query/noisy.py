@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +28,17 @@ from sfumato.query.engine import CountEstimate, add_up
 from sfumato.query.independence import ConditionPlace, Grouped
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.models.inside import Inside
+from sfumato.query.models.margins import ShownMargins
+from sfumato.query.models.protocol import Adding, Moments
+from sfumato.query.models.scores import sum_of
+from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MODEL_ERRORS
 from sfumato.query.rows import Asked, BucketIndex, Uniform
 from sfumato.query.sums import AskedSum, Term
 from sfumato.release.accounts import noise_variance
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.margins import margin_variance, numbered_bands
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +47,7 @@ class NoisyEngine(BucketsEngine):
 
     noise: float
     draws: Integers
+    margins: ShownMargins | None = None
 
     @classmethod
     def of(cls, release: BucketsRelease) -> NoisyEngine:
@@ -47,9 +56,19 @@ class NoisyEngine(BucketsEngine):
         vocabulary = Vocabulary.of(columns, release.domain, declared_in(release.manifest.schema))
         draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
         noise = noise_variance(release.manifest)
-        return cls(
-            noisy_index(release), vocabulary, columns, blind=False, model_error=MODEL_ERRORS["noisy"], noise=noise, draws=draws
-        )
+        index = noisy_index(release)
+        known: dict[str, Any] = {
+            "model_error": MODEL_ERRORS["noisy"],
+            "noise": noise,
+            "draws": draws,
+            "margins": shown_margins(release, index),
+        }
+        return cls(index, vocabulary, columns, blind=False, **known)
+
+    @cached_property
+    def model(self) -> Adding[Asked, AskedSum]:
+        """What the estimator `likelihood` asks: with tables beside boxes the model alone that learns from them."""
+        return Joint(self.inside) if self.margins is not None else super().model
 
     @property
     def no_likelihood(self) -> str:
@@ -114,6 +133,30 @@ class NoisyEngine(BucketsEngine):
         estimates = [(piece.values, as_uniform(self.asked(piece).uniform)) for piece in pieces]
         whole = [estimate if values.all() or not values.any() else self.limited(estimate) for values, estimate in estimates]
         return add_up(whole, self.index.people)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The multiplying model alone, where it has learned from boxes and tables together."""
+
+    inside: Inside
+
+    def estimate(self, question: Asked) -> Moments:
+        """Return the number of people in a piece of a question."""
+        return self.inside.estimate(question)
+
+    def add(self, question: AskedSum) -> Moments:
+        """Return a sum over people."""
+        return sum_of(self.inside, question.people, value_only=question.value_only)
+
+
+def shown_margins(release: BucketsRelease, index: BucketIndex) -> ShownMargins | None:
+    """Return the noisy tables of a release beside its boxes, if answers learn from them."""
+    margins = release.margins
+    if margins is None or index.values > MOST_VALUES:
+        return None
+    banded = numbered_bands(release.runs().quasi, index.table.counts, margins.columns)
+    return ShownMargins(banded, margins.counts.astype(np.float64), margin_variance(release.manifest))
 
 
 def noisy_index(release: BucketsRelease) -> BucketIndex:

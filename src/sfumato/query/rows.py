@@ -16,6 +16,7 @@ from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
 if TYPE_CHECKING:
+    from sfumato.query.models.margins import ShownMargins
     from sfumato.query.models.trend import ModelError
 
 _NONE = np.zeros(0, np.int64)
@@ -229,3 +230,7 @@ class Buckets(Protocol):
     @property
     def noise_variance(self) -> Floats:
         """The variance of noise in the counts of each group."""
+
+    @property
+    def margins(self) -> ShownMargins | None:
+        """Noisy tables of the same people, if there are any."""

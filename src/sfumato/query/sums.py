@@ -40,13 +40,15 @@ class Term:
     times: float = 1.0
     unit: float | None = None
     numbers: CodeNumbers | None = None
+    weight: CodeNumbers | None = None
+    """For how many people of the population somebody stands, where figures are weighted."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """What two terms have in common that speak of the same people and numbers."""
         tables = tuple(sorted((column, accepted.tobytes()) for column, accepted in self.rows.tables.items()))
-        number = None if self.numbers is None else (self.numbers.column, self.numbers.each.tobytes())
-        return (tables, tuple(map(id, self.rows.rest)), number)
+        numbers = (None if own is None else (own.column, own.each.tobytes()) for own in (self.numbers, self.weight))
+        return (tables, tuple(map(id, self.rows.rest)), *numbers)
 
 
 def merged(terms: Sequence[Term]) -> list[Term]:
@@ -57,7 +59,7 @@ def merged(terms: Sequence[Term]) -> list[Term]:
         if key in by_key:
             before = by_key[key].unit
             scores, unit = by_key[key].scores + scores, None if before is None or unit is None else max(before, unit)
-        by_key[key] = Term(term.rows, scores, 1.0, unit, term.numbers)
+        by_key[key] = Term(term.rows, scores, 1.0, unit, term.numbers, term.weight)
     return list(by_key.values())
 
 
@@ -93,8 +95,9 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
         buffer, people = table.find(term.rows)
         rows = buffer[:people].copy()
         weight = np.full(people, term.times)
-        if term.numbers is not None:
-            weight *= term.numbers.each[table.codes[term.numbers.column][rows]]
+        for own in (term.numbers, term.weight):
+            if own is not None:
+                weight *= own.each[table.codes[own.column][rows]]
         if people and term.times:
             unit = None if term.unit is None else term.unit * abs(term.times)
             weighed.append(Weighed(rows, weight, np.asarray(term.scores, np.float64), unit))
@@ -200,7 +203,7 @@ def add_by_values(guess: Callable[[Pieces], CountEstimate], terms: Sequence[Term
     value = error = 0.0
     reason = ""
     for term in terms:
-        if term.numbers is not None:
+        if term.numbers is not None or term.weight is not None:
             raise QueryError(
                 "this release shows no person's own quasi values, so they have no average",
                 hint="ask for counts in ranges of the column",

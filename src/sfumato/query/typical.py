@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -45,12 +46,15 @@ class Judged(NamedTuple):
     questions: int
     error: float | None
     interval: float | None
+    sampling: float | None = None
+    """Of figures of the population, the part of the error that is that of sampling, were it the only one."""
 
 
 class Typical:
     """Typical questions to one release, and what comes back."""
 
-    def __init__(self, release: Release, engine: CountEngine | None = None) -> None:
+    def __init__(self, release: Release, engine: CountEngine | None = None, *, weighted: bool = False) -> None:
+        self.weighted = weighted
         self.engine = engine = engine_of(release) if engine is None else engine
         self.native = release.native
         self.estimator = choose_estimator(engine, None, release.form)
@@ -77,7 +81,9 @@ class Typical:
 
     def count(self, query: Query) -> Estimate:
         """Return the answer to one question."""
-        estimate = answer(self.engine, query, self.estimator, 0.95, self.native)
+        asked = replace(query, weighted=self.weighted)
+        tell = measure if self.weighted else answer
+        estimate = tell(self.engine, asked, self.estimator, 0.95, self.native)
         assert isinstance(estimate, Estimate)
         if not _has_interval(estimate) and not self.note:
             self.note = estimate.note
@@ -88,12 +94,11 @@ class Typical:
         estimates = [self.count(query) for query in queries]
         answered = [estimate for estimate in estimates if _has_interval(estimate)]
         total = sum(estimate.value for estimate in answered)
-        error = (
-            _OFF * sum(estimate.std_error for estimate in answered) / total
-            if total > 0 and 2 * len(answered) >= len(estimates)
-            else None
-        )
-        return Judged(len(estimates), error, len(answered) / len(estimates) if estimates else None)
+        error = sampling = None
+        if total > 0 and 2 * len(answered) >= len(estimates):
+            error = _OFF * sum(estimate.std_error for estimate in answered) / total
+            sampling = _OFF * sum(estimate.sampling_error or 0.0 for estimate in answered) / total if self.weighted else None
+        return Judged(len(estimates), error, len(answered) / len(estimates) if estimates else None, sampling)
 
     def column(self, j: int) -> tuple[float | None, float | None, Judged]:
         """Return which part of a column's links is learned, which part of people is settled, and how its cells are judged."""
@@ -204,32 +209,32 @@ class Typical:
         estimates = []
         for place in self.coins.permutation(len(levels))[:_LEVELS]:
             j, level = levels[int(place)]
-            query = Query(_is(self.words.quasi[j], level), terms="published", select=(figure,))
+            query = Query(_is(self.words.quasi[j], level), terms="published", select=(figure,), weighted=self.weighted)
             estimate = measure(self.engine, query, self.estimator, 0.95, self.native)
             assert isinstance(estimate, Estimate)
             estimates.append(estimate)
         answered = [estimate for estimate in estimates if _has_interval(estimate)]
-        error = (
-            _OFF * float(np.mean([estimate.std_error for estimate in answered])) / spread
-            if 2 * len(answered) >= len(estimates)
-            else None
-        )
-        return Judged(len(estimates), error, len(answered) / len(estimates))
+        error = sampling = None
+        if answered and 2 * len(answered) >= len(estimates):
+            error = _OFF * float(np.mean([estimate.std_error for estimate in answered])) / spread
+            drawn = [estimate.sampling_error or 0.0 for estimate in answered]
+            sampling = _OFF * float(np.mean(drawn)) / spread if self.weighted else None
+        return Judged(len(estimates), error, len(answered) / len(estimates), sampling)
 
 
 class TypicalOfHaving(Typical):
     """Typical questions about who has a value, of people who may have several of a secret."""
 
-    def __init__(self, release: Any, secret: int, known: Having) -> None:
+    def __init__(self, release: Any, secret: int, known: Having, *, weighted: bool = False) -> None:
         self.release, self.known, self.place = release, known, secret
-        super().__init__(release, known.engine(())[0])
+        super().__init__(release, known.engine(())[0], weighted=weighted)
         part = release.each[secret]
         self.secret = Vocabulary.of((), part.domain, declared_in(part.manifest.schema)).published.parts[0]
         self.secret_shares = {v: float(many) / self.people for v, many in enumerate(known.secrets[secret].totals) if many > 0}
 
     def count(self, query: Query) -> Estimate:
         """Return the answer to one question."""
-        estimate = count(self.release, query)
+        estimate = count(self.release, query, weighted=self.weighted)
         assert isinstance(estimate, Estimate)
         if not _has_interval(estimate) and not self.note:
             self.note = estimate.note

@@ -2,7 +2,7 @@
 
 P(k) = (1 − r)/(1 + r)·r^|k| for a rational r. A person who had another value would move two counts of her box by one each, so
 that no outcome becomes more than r⁻² times as likely: r⁻² ≤ γ keeps anybody's odds within γ. Who is counted of up to k values
-moves up to 2k counts: r^(−2k) ≤ γ. No float is compared with a chance.
+moves up to 2k counts: r^(−2k) ≤ γ. Several tables of the same people multiply what they tell. No float is compared with a chance.
 """
 
 from __future__ import annotations
@@ -66,6 +66,25 @@ def noise_ratio(gamma: Fraction, values: int = 1) -> Fraction:
         else:
             low = middle
     return Fraction(high, 1 << BITS)
+
+
+_FINE = 10**12
+
+
+def split_odds(gamma: Fraction, share: Fraction) -> Fraction:
+    """Return the part of γ that a share of ε is: the largest multiple of 10⁻¹² up to γ^share, and no less than 1.
+
+    x ≤ γ^(p/q) is x^q ≤ γ^p, in whole numbers.
+    """
+    most = gamma**share.numerator
+    low, high = _FINE, gamma.numerator * _FINE // gamma.denominator + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle**share.denominator * most.denominator <= most.numerator * _FINE**share.denominator:
+            low = middle
+        else:
+            high = middle
+    return Fraction(low, _FINE)
 
 
 def _numerator(gamma: Fraction) -> int:

@@ -17,6 +17,7 @@ from sfumato.errors import FormatError
 from sfumato.release.canonical import TableRows
 from sfumato.release.coding import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
 from sfumato.release.manifest import BY_RELATIVES, KNOWS, Adversary, Claim, Manifest
+from sfumato.release.weights import beside_weight
 
 GROUPS = "groups"
 GROUP, ACCOUNT = "group", "account"
@@ -74,9 +75,8 @@ NOISE, DRAWS = "noise", "draws"
 
 
 def joins_boxes(manifest: Manifest) -> bool:
-    """Return whether boxes were joined where noisy shares lay over a bound: as the method says, else unless odds are bounded."""
-    merge = manifest.method.get("merge")
-    return merge if isinstance(merge, bool) else manifest.requirement.get("model") != "differential"
+    """Return whether boxes were joined where noisy shares lay over a bound: where the method was asked to."""
+    return manifest.method.get("merge") is True
 
 
 def noise_variance(manifest: Manifest) -> float:
@@ -157,7 +157,8 @@ def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
         return noisy_claim(claim.adversary, model=model, **own)
     bundled, alike = manifest.bundled, manifest.alike
     own = {"one_row_per_person": one_row, "sets": sets, "several": several, "bundled": bundled}
-    return Claim.association(claim.adversary, alike=alike, household=manifest.household, by_band=manifest.by_band, **own)
+    made = Claim.association(claim.adversary, alike=alike, household=manifest.household, by_band=manifest.by_band, **own)
+    return beside_weight(made, manifest.schema.get("declared", {}))
 
 
 def noisy_counts(st: pa.Table, column: str, group: Array, value: Array, cells: int) -> Integers:

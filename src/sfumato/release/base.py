@@ -175,6 +175,10 @@ class Release(_Fields):
         person may add up to more than 1.
         """
 
+    def largest_shares(self) -> Floats | None:
+        """Return the largest share of each value in a group: a reader's largest belief. None if groups show no exact counts."""
+        return None
+
     @abstractmethod
     def mean_beliefs(self, people: Any) -> Floats:
         """Return the same where she may be any of the published rows that fit: a mean over them, which adds up to 1."""
@@ -273,11 +277,16 @@ class Release(_Fields):
             release.require_canonical()
         return release if release._disorder is None else release.arranged(canonical_order(*release.listing()))
 
-    def count(self, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
-        """Return the estimated count with its error, from the release alone; one line per cell for a GROUP BY."""
+    def count(
+        self, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95, weighted: bool = False
+    ) -> Answer:
+        """Return the estimated count with its error, from the release alone; one line per cell for a GROUP BY.
+
+        `weighted` figures are those of the population that the people were drawn from.
+        """
         from sfumato.query import count
 
-        return count(self, query, estimator=estimator, confidence=confidence)
+        return count(self, query, estimator=estimator, confidence=confidence, weighted=weighted)
 
     def compare(
         self,
@@ -294,21 +303,35 @@ class Release(_Fields):
         return compare(self, a, b, of=of, estimator=estimator, confidence=confidence)
 
     def crosstab(
-        self, a: str, b: str, *, where: str | Query | None = None, estimator: Estimator | None = None, confidence: float = 0.95
+        self,
+        a: str,
+        b: str,
+        *,
+        where: str | Query | None = None,
+        estimator: Estimator | None = None,
+        confidence: float = 0.95,
+        weighted: bool = False,
     ) -> Crosstab:
         """Return how the values of two columns occur together: counts, lift and a test of association."""
         from sfumato.query.crosstab import crosstab
 
-        return crosstab(self, a, b, where=where, estimator=estimator, confidence=confidence)
+        return crosstab(self, a, b, where=where, estimator=estimator, confidence=confidence, weighted=weighted)
 
-    def quality(self) -> Quality | QualityOfEach:
+    def quality(self, *, weighted: bool = False) -> Quality | QualityOfEach:
         """Return how well the release can tell about each column, and the expected error of typical questions.
 
-        Where each of several sensitive columns is protected by itself, of each: `release.quality()["income"]`.
+        Where each of several sensitive columns is protected by itself, of each: `release.quality()["income"]`. `weighted`: of
+        figures of the population, with the part of the error that is that of sampling.
         """
         from sfumato.query.quality import quality
 
-        return quality(self)
+        return quality(self, weighted=weighted)
+
+    def plot(self, library: Literal["altair", "matplotlib"] | None = None) -> Any:
+        """Return a picture of what a reader may learn of one person: each value's share, its largest in a group, its bound."""
+        from sfumato.query.plots import plot_release
+
+        return plot_release(self, library)
 
     def probabilities(self, kind: Native | None = None) -> Any:
         """Return a frame: every published row's quasi values and a probability of each sensitive value, adding up to one.

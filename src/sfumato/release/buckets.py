@@ -41,6 +41,7 @@ from sfumato.release.coding import (
 )
 from sfumato.release.held import Entries, Held, held_names, read_entries, read_held, two_values
 from sfumato.release.manifest import Manifest
+from sfumato.release.margins import MARGINS, Margins, margin_names, read_margins, require_bands
 from sfumato.release.secrets import Shows, code_values, shown_values, value_columns
 from sfumato.table.column import Column, Domain, Events, Kind, combined
 from sfumato.table.frames import Native
@@ -64,9 +65,9 @@ class BucketsRelease(Shows, Release):
     Groups are numbered 0 … in memory and 1 … in the tables. The rows of `st` are sorted by group, then value. With decoys every
     group shows `decoys` more sensitive values than it has people. With soft cuts `groups` has the account of every group. With
     noise (basis `noisy`) every group shows every declared value, counts may be negative, and `draws` says how many draws of
-    noise are in each count of a group. Of several secrets `st` has the values of all: everybody has one of each. Where a person
-    may have several values of a secret, or none, counts are of people who have a value among theirs, and `held` has what else
-    groups show.
+    noise are in each count of a group; `margins` are noisy tables beside. Of several secrets `st` has the values of all:
+    everybody has one of each. Where a person may have several values of a secret, or none, counts are of people who have a value
+    among theirs, and `held` has what else groups show.
     """
 
     form = "buckets"
@@ -82,6 +83,7 @@ class BucketsRelease(Shows, Release):
     account: Integers | None = None
     draws: Integers | None = None
     held: Held | None = None
+    margins: Margins | None = None
 
     @property
     def decoys(self) -> int:
@@ -126,6 +128,7 @@ class BucketsRelease(Shows, Release):
         qit[GROUP] = pa.array(self.group + 1, pa.int32())
         rest = account_tables(self.account) | noise_tables(self.draws, GROUP)
         rest |= {} if self.held is None else self.held.tables(self.manifest)
+        rest |= {} if self.margins is None else {MARGINS: self.margins.table(self.events)}
         st = entries_table(GROUP, self.st_group, shown_values(self.events, self.st_value), self.st_count)
         return {"qit": pa.table(qit), "st": st, **rest}
 
@@ -136,9 +139,10 @@ class BucketsRelease(Shows, Release):
         entries["st_value"] = self.st_value[mine] - np.int32(low)
         held = self.held
         if held is not None:
-            sets = [k for k, one in enumerate(self.manifest.sets) if one.get("secret") == self.secrets[place]]
+            sets = [k for k, entry in enumerate(self.manifest.sets) if entry.get("secret") == self.secrets[place]]
             held = held.of(place, np.array(sets, dtype=np.int32))
-        alone = replace(self, manifest=manifest, events=self.events.secrets[place], held=held, **entries)
+        margins = None if self.margins is None else self.margins.of(int(low), int(high))
+        alone = replace(self, manifest=manifest, events=self.events.secrets[place], held=held, margins=margins, **entries)
         vars(alone)["sizes"] = self.sizes
         return alone
 
@@ -152,7 +156,7 @@ class BucketsRelease(Shows, Release):
         both, group, value = two_values(having, self.sizes)
         there = slice(None) if self.noisy else both > 0
         st_group, st_value, st_count = group[there], value[there], both[there]
-        own = replace(self, manifest=manifest, events=events, held=None)
+        own = replace(self, manifest=manifest, events=events, held=None, margins=None)
         return replace(own, st_group=st_group, st_value=st_value, st_count=st_count)
 
     def beliefs(self, people: Any) -> Floats:
@@ -162,6 +166,14 @@ class BucketsRelease(Shows, Release):
         the nearest that are not negative and add up to 1: what a group teaches about its people, which no claim bounds.
         """
         return self._believed(people, largest=True)
+
+    def largest_shares(self) -> Floats | None:
+        """Return the largest share of each value in a group; nothing of noisy counts, which no claim compares with a bound."""
+        if self.noisy:
+            return None
+        largest = np.zeros(len(self.events))
+        np.maximum.at(largest, self.st_value, self._shares)
+        return largest
 
     def mean_beliefs(self, people: Any) -> Floats:
         """Return the same shares averaged over the published rows that fit a person."""
@@ -196,7 +208,7 @@ class BucketsRelease(Shows, Release):
         if self.manifest.bundled:
             return np.clip(share, 0.0, 1.0)
         each = np.split(share.reshape(len(self.sizes), -1), self.events.first[1:-1], axis=1)
-        return np.hstack([nearest_shares(one) for one in each]).ravel()
+        return np.hstack([nearest_shares(rows) for rows in each]).ravel()
 
     def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
@@ -236,11 +248,13 @@ class BucketsRelease(Shows, Release):
     def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
         """Return the release whose `qit` and `st` these are, as they are read; tables that cannot be such are refused."""
         quasi_names, _, kinds = published_names(manifest)
-        require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest), *held_names(manifest)))
+        beside = (*account_names(manifest), *noise_names(manifest), *held_names(manifest), *margin_names(manifest))
+        require_tables(tables, cls.form, ("qit", "st", *beside))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {GROUP: "group"}, manifest.rows)
         group, groups = groups_of(qit, GROUP, "qit")
         facts = cls.of_groups(manifest, tables, counted(group, groups), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
+        require_bands(facts["margins"], quasi, [counted(column.codes, column.size) for column in quasi])
         return cls(manifest, quasi, group, **facts)
 
     @classmethod
@@ -251,7 +265,7 @@ class BucketsRelease(Shows, Release):
 
         What is told of buckets is there; the rows of `qit`, and with them the canonical order, are the caller's to look after.
         """
-        require_tables(tables, cls.form, ("st", *account_names(manifest), *noise_names(manifest)))
+        require_tables(tables, cls.form, ("st", *account_names(manifest), *noise_names(manifest), *margin_names(manifest)))
         none = np.zeros(0, np.int32)
         release = cls(manifest, quasi, none, **cls.of_groups(manifest, tables, sizes))
         release.__dict__["sizes"] = sizes
@@ -297,6 +311,7 @@ class BucketsRelease(Shows, Release):
             "account": read_accounts(manifest, tables, groups, in_any_order=in_any_order),
             "draws": read_noise(manifest, tables, GROUP, groups, in_any_order=in_any_order),
             "held": read_held(manifest, tables, sizes, domain, Entries(st_group, value, count)),
+            "margins": read_margins(manifest, tables, domain, in_any_order=in_any_order),
         }
 
 
@@ -323,8 +338,8 @@ def nearest_shares(shares: Floats) -> Floats:
     falling = -np.sort(-shares, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
     last = (falling > excess).sum(axis=1) - 1
-    found: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
-    return found
+    nearest: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
+    return nearest
 
 
 def _require_people(manifest: Manifest, count: Integers, st_group: Small, sizes: Integers) -> None:

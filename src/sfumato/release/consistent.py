@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.basis import BASES
 from sfumato.errors import FormatError
 from sfumato.release.programs import FOREIGN, PROGRAMS, program_of
+from sfumato.release.weights import weight_fault
 
 if TYPE_CHECKING:
     from sfumato.release.manifest import Manifest
@@ -92,7 +93,12 @@ def _weaker_claim_stated(manifest: Manifest) -> str:
 
 def _growth_stated(manifest: Manifest) -> str:
     needed = {"gamma"} if not manifest.shown_as.of_people else {"gamma", "ratio"} if manifest.rests_on.noisy else set()
-    return _other_keys(manifest, needed, {"gamma", "ratio"})
+    if manifest.rests_on.noisy:
+        asked, said = manifest.method.get("margins"), manifest.parameters
+        needed |= {"margins_from"} if asked is None else set() if asked == "0" else {"margins"}
+        if asked is None and "margins" in said:  # the rule decides by the number of people, and an audit asks it
+            needed |= {"margins"}
+    return _other_keys(manifest, needed, {"gamma", "ratio", "margins", "margins_from"})
 
 
 def _noise_named(manifest: Manifest) -> str:
@@ -179,7 +185,7 @@ def _noise_counts(manifest: Manifest) -> str:
     if manifest.counted < len(manifest.secrets):
         return "nothing says of how many values of a secret a person is counted"
     own = manifest.requirement.get("columns", {}).values()
-    if any("sets" in one for one in (manifest.requirement, *own)):
+    if any("sets" in rule for rule in (manifest.requirement, *own)):
         return "the requirement has sets, and noisy counts of people who may have several values show none"
     return "shares add up to 1, and people may have several values" if manifest.method.get("shares") is not None else ""
 
@@ -199,6 +205,7 @@ RULES = (
     Rule("seed", "only what follows from a seed can be made again", _seed_stated),
     Rule("sets", "sets are bounded by methods that keep such bounds, and listed where values are", _sets_kept),
     Rule("columns", "each of several columns is protected by methods that can, against one adversary", _columns_kept),
+    Rule("weight", "a weight is published in bins of enough people, beside claims that allow for how it was made", weight_fault),
     Rule("bundles", "people have several values of a secret only where the method counts what they have", _bundles_made),
 )
 """All that a manifest's statements have to keep, in the order in which faults are told."""

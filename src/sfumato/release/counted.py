@@ -23,6 +23,7 @@ from sfumato.release.coding import code_column, joined_columns, take_table, whol
 from sfumato.release.counted_ranges import CountedRanges, read_ranges
 from sfumato.release.files import files_of, kind_of, not_listed, require_sound, stored_part, stored_table
 from sfumato.release.manifest import Manifest
+from sfumato.release.margins import require_bands
 from sfumato.release.ranges import RECORDS, RangesRelease
 from sfumato.table.column import Column
 
@@ -74,7 +75,8 @@ class CountedBuckets(BucketsRelease):
     def one_by_one(self) -> BucketsRelease:
         """Return the same release with a row a person, in memory."""
         shown = (self.events, self.st_group, self.st_value, self.st_count)
-        return BucketsRelease(self.manifest, self.quasi, self.group, *shown, self.made_from, self.account, self.draws)
+        whole = BucketsRelease(self.manifest, self.quasi, self.group, *shown, self.made_from, self.account, self.draws)
+        return replace(whole, margins=self.margins)
 
     @cached_property
     def _disorder(self) -> FormatError | None:
@@ -117,6 +119,8 @@ def read_counted(directory: Path, manifest: Manifest) -> CountedBuckets | Counte
     if not len(sizes) or not sizes.all():
         raise FormatError("table 'qit': groups should be numbered 1, 2, … without gaps, the same in every table")
     facts = BucketsRelease.of_groups(manifest, small, sizes)
+    times = [np.bincount(column.codes, runs.times, column.size).astype(np.int64) for column in runs.quasi]
+    require_bands(facts["margins"], runs.quasi, times)
     release = CountedBuckets.counted(manifest, runs, {**facts, "sizes": sizes})
     release.require_canonical()
     return release

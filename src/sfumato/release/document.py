@@ -116,6 +116,19 @@ class Gathered(TypedDict, total=False):
     most: Whole | Annotated[dict[NameText, Whole], limits(minProperties=2)]
 
 
+class WeightEntry(TypedDict):
+    """The weight of a survey: which numbers stand for which bins, and whether it was made without secrets."""
+
+    column: NameText
+    made_without_secrets: bool
+    bins: Edges
+    values: Annotated[list[NumberEntry], limits(minItems=1)]
+    floor: NotRequired[Annotated[int, limits(minimum=2)]]
+    strata: NotRequired[NameText]
+    cluster: NotRequired[NameText]
+    from_table: NotRequired[Literal[True]]
+
+
 class Declared(TypedDict):
     """What the policy declared about columns."""
 
@@ -128,6 +141,7 @@ class Declared(TypedDict):
     protect: NotRequired[Literal["each", "combination"]]
     secrets: NotRequired[Annotated[dict[NameText, Names], limits(minProperties=1)]]
     people: NotRequired[Gathered]
+    weight: NotRequired[WeightEntry]
     closed: NotRequired[ClosedEntry | Annotated[dict[NameText, ClosedEntry], limits(minProperties=2)]]
 
 
@@ -154,6 +168,14 @@ class _Parameters(TypedDict):
     one_row_per_person: bool
 
 
+class MarginsEntry(TypedDict):
+    """Noisy tables beside noisy boxes: the quasi columns of each, their part of γ, and the ratio of their noise."""
+
+    tables: Annotated[list[Names], limits(minItems=1)]
+    gamma: Factor
+    ratio: BetweenZeroAndOne
+
+
 class BucketsParameters(_Parameters):
     """Of buckets."""
 
@@ -162,6 +184,8 @@ class BucketsParameters(_Parameters):
     suppression: bool
     gamma: NotRequired[Factor]
     ratio: NotRequired[BetweenZeroAndOne]
+    margins: NotRequired[MarginsEntry]
+    margins_from: NotRequired[Whole]
     note: NotRequired[NoteText]
 
 

@@ -61,11 +61,11 @@ class Held(NamedTuple):
 
     def tables(self, manifest: Manifest) -> dict[str, pa.Table]:
         """Return `sets` (group, secret, set, count), where there are any, and `numbers` (group, secret, values, count)."""
-        found = {}
+        shown = {}
         if manifest.sets:
             secrets, names = (pa.array(texts, pa.string()) for texts in zip(*set_names(manifest), strict=True))
             place = pa.array(self.set_place)
-            found[SETS] = pa.table(
+            shown[SETS] = pa.table(
                 {
                     GROUP: pa.array(self.set_group + 1, pa.int32()),
                     SECRET: secrets.take(place),
@@ -73,7 +73,7 @@ class Held(NamedTuple):
                     COUNT: pa.array(self.set_count, pa.int64()),
                 }
             )
-        found[NUMBERS] = pa.table(
+        shown[NUMBERS] = pa.table(
             {
                 GROUP: pa.array(self.group + 1, pa.int32()),
                 SECRET: pa.array(manifest.secrets, pa.string()).take(pa.array(self.secret)),
@@ -81,7 +81,7 @@ class Held(NamedTuple):
                 COUNT: pa.array(self.people, pa.int64()),
             }
         )
-        return found
+        return shown
 
     def listing(self) -> tuple[TableRows, ...]:
         """Return the rows of both tables by what they show."""
@@ -118,7 +118,7 @@ def two_values(having: Integers, sizes: Integers) -> tuple[Integers, Small, Smal
 
 def set_names(manifest: Manifest) -> list[tuple[str, str]]:
     """Return the secret and the name of each set that the manifest lists."""
-    return [(str(one.get("secret", manifest.secrets[0])), str(one["set"])) for one in manifest.sets]
+    return [(str(entry.get("secret", manifest.secrets[0])), str(entry["set"])) for entry in manifest.sets]
 
 
 def held_names(manifest: Manifest) -> tuple[str, ...]:
@@ -166,11 +166,11 @@ def read_held(
         raise FormatError(f"table {NUMBERS!r} should show numbers of values of {', '.join(manifest.secrets)} and nothing else")
     group, _ = groups_of(table, GROUP, NUMBERS, len(sizes))
     place = np.asarray(secret, dtype=np.int32)
-    found = Held(*sets, group, place, values.astype(np.int32), whole_numbers(table, COUNT, NUMBERS))
+    held = Held(*sets, group, place, values.astype(np.int32), whole_numbers(table, COUNT, NUMBERS))
     key = (group * np.int64(len(manifest.secrets)) + place) * (values.max(initial=0) + 1) + values
     require_distinct(key, f"table {NUMBERS!r}")
-    _require_possible(manifest, found, sizes, events, st)
-    return found
+    _require_possible(manifest, held, sizes, events, st)
+    return held
 
 
 def _require_possible(manifest: Manifest, held: Held, sizes: Integers, events: Domain | Events, st: Entries) -> None:

@@ -397,7 +397,7 @@ def _read_values(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], 
     if listed is None:
         return None, ()
     columns = _columns(document["schema"])
-    if [one["columns"] for one in listed] != columns:
+    if [entry["columns"] for entry in listed] != columns:
         raise FormatError("manifest.json: the values are not those of the sensitive columns")
     entries: dict[str, list[Mapping[str, Any]]] = {"values": [], "sets": []}
     for key, kept in entries.items():

@@ -29,6 +29,7 @@ from sfumato.release.coding import (
 )
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
+from sfumato.release.weights import beside_weight
 from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
@@ -146,19 +147,20 @@ class RandomizedRelease(Release):
     def _posteriors(self, owner: Integers, row: Integers, shares: Sequence[Floats] | None) -> Iterator[_PartPosterior]:
         """Yield what is believed of the rows of every part."""
         part, value = self.part[row], self.value[row]
-        for i, (one, prior) in enumerate(zip(self.parts, self.priors if shares is None else shares, strict=True)):
+        for i, (coins, prior) in enumerate(zip(self.parts, self.priors if shares is None else shares, strict=True)):
             mine = part == i
             place = np.zeros(len(self.domain), np.int64)
-            place[one.values] = np.arange(len(one))
-            replaced = prior * (1 - one.kept) / len(one)
-            seen = prior * one.kept + replaced.sum()
+            place[coins.values] = np.arange(len(coins))
+            replaced = prior * (1 - coins.kept) / len(coins)
+            seen = prior * coins.kept + replaced.sum()
             with np.errstate(invalid="ignore", divide="ignore"):
-                yield _PartPosterior(one, owner[mine], place[value[mine]], prior * one.kept / seen, replaced, 1 / seen)
+                yield _PartPosterior(coins, owner[mine], place[value[mine]], prior * coins.kept / seen, replaced, 1 / seen)
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
-        return randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
+        made = randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
+        return beside_weight(made, self.manifest.schema.get("declared", {}))
 
     def listing(self) -> tuple[tuple[TableRows, ...], int]:
         """Return the parts by what the manifest says of them, and the rows by quasi values and value."""
@@ -206,8 +208,8 @@ class RandomizedRelease(Release):
         domain, codes = code_domain(both, tuple(kinds[name] for name in sensitive_names))
         release = cls(manifest, quasi, domain, part, codes[listed.num_rows :].astype(np.int32))
         known = np.zeros((len(entries), len(domain)), bool)
-        for i, one in enumerate(release.parts):
-            known[i, one.values] = True
+        for i, coins in enumerate(release.parts):
+            known[i, coins.values] = True
         if not known[part, release.value].all():
             raise FormatError(f"{int((~known[part, release.value]).sum())} records show a value that their part does not have")
         return release

@@ -107,7 +107,7 @@ class RangesRelease(Shows, Release):
     def _alone(self, place: int, manifest: Manifest) -> Self:
         if self.entries is not None and self.held is not None:
             low, high = self.events.first[place : place + 2].tolist()
-            sets = [k for k, one in enumerate(self.manifest.sets) if one.get("secret") == self.secrets[place]]
+            sets = [k for k, entry in enumerate(self.manifest.sets) if entry.get("secret") == self.secrets[place]]
             held = self.held.of(place, np.array(sets, dtype=np.int32))
             own = self.events.secrets[place]
             return replace(self, manifest=manifest, events=own, entries=self.entries.of(low, high), held=held)

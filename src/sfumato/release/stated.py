@@ -309,7 +309,8 @@ class NoisyBoxesEntry(TypedDict):  # noqa: D101
     has: NotRequired[DeclaredShares | Annotated[dict[NameText, DeclaredShares], limits(minProperties=2)]]
     otherwise: Text | Annotated[dict[NameText, Text], limits(minProperties=2)]
     floor: Whole | None
-    merge: bool | None
+    merge: bool
+    margins: UpToOne | Annotated[list[Annotated[Names, limits(minItems=2, maxItems=2)]], limits(minItems=1)] | None
     weights: Weights | None
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sfumato.errors import OutputError, PolicyError
 from sfumato.progress import Progress, listening, silent
 from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.reports.evidence import Audience
 
 
 def report(
@@ -21,17 +24,20 @@ def report(
     attacks: Sequence[str] | None = None,
     policy: str | None = None,
     links: Any = None,
+    audience: Audience | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write the report of a release, or of a release directory, to a new HTML file and return its path.
 
     With the `table` it is private and marked so on every page: beliefs in what is true, attacks (`attacks` names some, an empty
     list none) and errors as they are. With `public` it is made from the release alone, and may be handed out with it. `policy` is
-    the text of the policy, for the private report. `links` is what `audit` takes.
+    the text of the policy, for the private report. `links` is what `audit` takes. For an `audience` ("hipaa", "gdpr", "iso27559"
+    or "internal") the same facts stand under the headings that it looks for, with blanks for what only people can say.
     """
     place = Path(out)
     require_free(place, public=public)
-    content = compose(release, table, public=public, attacks=attacks, policy=policy, links=links, progress=progress)
+    asked: dict[str, Any] = {"attacks": attacks, "policy": policy, "links": links, "audience": audience}
+    content = compose(release, table, public=public, progress=progress, **asked)
     save(content, place, public=public)
     return place
 
@@ -56,14 +62,17 @@ def compose(
     attacks: Sequence[str] | None,
     policy: str | None,
     links: Any = None,
+    audience: str | None = None,
     progress: Progress | None,
 ) -> bytes:
     """Return the report that is to be written to a new file."""
     from sfumato.api import audit
     from sfumato.release import Release
     from sfumato.reports.case import ReportCase
+    from sfumato.reports.evidence import require_audience
     from sfumato.reports.page import html_of, page_of
 
+    whom = require_audience(audience)
     if public and (table is not None or policy is not None or links is not None):
         raise PolicyError("public: such a report is made from the release alone", hint="leave table, policy and links out")
     if table is not None and not isinstance(table, Table):
@@ -75,7 +84,7 @@ def compose(
         checked = audit(release, table, links=links)
         found = release if isinstance(release, Release) else Release.load(release)
         case = ReportCase(found, checked, table, policy, public)
-        content = html_of(page_of(case, attacks=attacks, progress=tell))
+        content = html_of(page_of(case, attacks=attacks, audience=whom, progress=tell))
         tell("done", 1.0)
     return content.encode()
 

@@ -15,6 +15,7 @@ from sfumato.reports.attacked import attacked
 from sfumato.reports.beliefs import believed, unique
 from sfumato.reports.boxes import boxes
 from sfumato.reports.case import ReportCase
+from sfumato.reports.evidence import KINDS, Audience, arranged
 from sfumato.reports.parts import Card, Mood, Page, Section
 from sfumato.reports.promise import audited, promised, published
 from sfumato.reports.settings import glossary, settings
@@ -29,8 +30,18 @@ MARKS = {
 """What stands on every page."""
 
 
-def page_of(case: ReportCase, *, attacks: Sequence[str] | None = None, progress: Progress = silent) -> Page:
-    """Return the report of a case; `attacks` names those to try, all where it is None and none where it is empty."""
+def page_of(
+    case: ReportCase, *, attacks: Sequence[str] | None = None, audience: Audience | None = None, progress: Progress = silent
+) -> Page:
+    """Return the report of a case; `attacks` names those to try, all where it is None and none where it is empty.
+
+    For an `audience` the same facts stand under the headings that it looks for.
+    """
+    return page_with(case, facts_of(case, attacks=attacks, progress=progress), audience)
+
+
+def facts_of(case: ReportCase, *, attacks: Sequence[str] | None = None, progress: Progress = silent) -> list[Section]:
+    """Return everything that is measured of a case, whoever reads it."""
     progress("the promise", 0.0)
     first = [published(case), promised(case), audited(case)]
     progress("beliefs", 0.1)
@@ -39,21 +50,26 @@ def page_of(case: ReportCase, *, attacks: Sequence[str] | None = None, progress:
     tried = None if case.public else attacked(case, attacks, lambda stage, done: progress(f"attack: {stage}", 0.3 + 0.4 * done))
     progress("usefulness", 0.7)
     last = [useful(case), boxes(case), settings(case), glossary()]
-    sections = [section for section in (*first, *middle, tried, *last) if section is not None and section.blocks]
+    return [section for section in (*first, *middle, tried, *last) if section is not None and section.blocks]
+
+
+def page_with(case: ReportCase, facts: Sequence[Section], audience: Audience | None = None) -> Page:
+    """Return the page that has these facts, in the order and under the headings for its readers."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     sensitive = ", ".join(str(column["name"]) for column in case.release.manifest.schema["sensitive"])
+    kind = "Privacy report" if audience is None else KINDS[audience].title
     rows = "rows" if case.release.manifest.parameters.get("one_row_per_person") is False else "people"
     return Page(
-        title=f"Privacy report: {case.release.rows:,} {rows}, {sensitive}",
+        title=f"{kind}: {case.release.rows:,} {rows}, {sensitive}",
         private=not case.public,
         about=f"Made by sfumato {__version__} on {today}"
         + (", from the published files alone." if case.table is None else ", from the release and the original table."),
-        cards=_cards(case, sections),
-        sections=sections,
+        cards=_cards(case),
+        sections=facts if audience is None else arranged(case, audience, facts),
     )
 
 
-def _cards(case: ReportCase, sections: Sequence[Section]) -> list[Card]:
+def _cards(case: ReportCase) -> list[Card]:
     audit = case.audit
     verdicts: dict[bool | None, tuple[str, Mood]] = {True: ("holds", "good"), False: ("broken", "bad"), None: ("open", "careful")}
     if case.release.claims:

@@ -64,7 +64,31 @@ class Listing:
     kind: ClassVar[str] = "listing"
 
 
-PageBlock: TypeAlias = Prose | Note | Grid | ChartFigure | Definitions | Listing
+@dataclass(frozen=True)
+class Heading:
+    """A heading inside of a section."""
+
+    text: str
+    kind: ClassVar[str] = "heading"
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """What only people can say: what is asked, and what is meant by it, each with room to write."""
+
+    pairs: Sequence[tuple[str, str]]
+    kind: ClassVar[str] = "blanks"
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Who signs, each with room for name, date and signature."""
+
+    roles: Sequence[str]
+    kind: ClassVar[str] = "signatures"
+
+
+PageBlock: TypeAlias = Prose | Note | Grid | ChartFigure | Definitions | Listing | Heading | Blanks | Signatures
 
 
 @dataclass(frozen=True)

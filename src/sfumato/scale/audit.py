@@ -21,6 +21,7 @@ from sfumato.auditor.buckets import BucketWalk, audit_buckets, walk_dealt
 from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.each import audit_each
+from sfumato.auditor.margins import true_margins
 from sfumato.auditor.noisy import NoisyWalk, walk_together
 from sfumato.auditor.original import PeopleCounts, numbered, other_columns, true_codes, unlike_schema
 from sfumato.auditor.parts import PartCounts, PartPairs, ReadParts, added_counts, count_parts
@@ -28,6 +29,7 @@ from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.replay import replay_buckets, replay_ranges
 from sfumato.auditor.result import Audit
+from sfumato.auditor.weight import crowds_of
 from sfumato.errors import FormatError, NotInPartsError
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
@@ -95,7 +97,7 @@ def _buckets(asked: _AuditTask) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     read = reread(directory, manifest, place / "release")
     whole = read.release
-    problems = [*read.problems, *whole.contradictions()]
+    problems = [*read.problems, *whole.contradictions(), *crowds_of(manifest, whole.quasi, read.rows)]
     secrets = [part.domain.table.slice(0, 0) for part in whole.each]
     comparable = _comparable(manifest, {"qit": _empty(read.release.quasi), **_named(secrets)}, table, problems)
     own = _own_codes(comparable)
@@ -185,6 +187,7 @@ def _columns(asked: _AuditTask) -> _Judged:
 def _randomized(asked: _AuditTask) -> _Judged:
     read = reread_records(asked.directory, asked.manifest, asked.place / "release")
     problems = [*read.problems, *read.release.contradictions()]
+    problems += crowds_of(asked.manifest, read.release.quasi, read.rows)
     shown = {"records": _empty(read.release.quasi), "secrets": read.release.domain.table.slice(0, 0)}
     comparable = _comparable(asked.manifest, shown, asked.table, problems)
     passes = count()
@@ -348,7 +351,12 @@ def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, plac
         known = None if total.truth is None or walked.truth is None else total.truth + walked.truth
         lost, invented = total.lost + walked.lost, total.invented + walked.invented
         total = NoisyWalk(total.torn or walked.torn, invented, lost, total.undeclared or walked.undeclared, known)
-    return total
+    if read.release.margins is None or table is None or people is None or truth is None or total.truth is None:
+        return total
+    own = truth
+    return total._replace(
+        margins=true_margins(read.release, table.quasi, lambda: ((codes, own[secret]) for *codes, secret in people))
+    )
 
 
 def _numbering(quasi: Sequence[Column], theirs: Sequence[Column]) -> tuple[list[Array], list[Array], list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
 from sfumato.groups.cuts import Space, axes, column_weights
@@ -26,6 +26,7 @@ from sfumato.groups.soft import SoftTests, soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
 from sfumato.methods.base import Task, size_figures
+from sfumato.methods.margins import MarginPlan, noisy_margins
 from sfumato.methods.multi_size import plan_figures
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain, declared_places
@@ -38,9 +39,12 @@ from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.randomness import Randomness
+from sfumato.release.accounts import noise_tables
 from sfumato.release.boxes import Box
+from sfumato.release.buckets import GROUP
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
+from sfumato.release.margins import MARGINS, Banded, Margins
 from sfumato.scale.blind import AnatomySlots, GroupAssignment, RoundRobin, deal
 from sfumato.scale.boxes import PublishedCodes, boxes
 from sfumato.scale.collect import Collected, StoredShard, collect, collect_columns, collect_ranges
@@ -50,6 +54,7 @@ from sfumato.scale.outline import Outline
 from sfumato.scale.randomized import RecordCodes, randomized_records
 from sfumato.scale.shard import Matching, Rules
 from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
+from sfumato.table.column import Domain
 
 
 class Work(NamedTuple):
@@ -263,8 +268,10 @@ def make_noisy(work: Work, method: Any) -> Written:
     task = work.task
     domain = closed_domain(work.outline.table, method.close(work.outline.table.schema))
     gamma = odds_within(task.bounds)
-    ratio = noise_ratio(gamma)
-    floor = method.floor_for(gamma, work.outline.rows)
+    plan = method.margin_plan(gamma, work.outline.rows, work.outline.table.schema)
+    left = gamma if plan is None else gamma / plan.gamma
+    ratio = noise_ratio(left)
+    floor = method.floor_for(left, work.outline.rows)
     shards, cuts = work.cut(Rules("noisy", floor, method.weights, None))
     made = collect(shards)
     cut = len(made.sizes)
@@ -272,8 +279,9 @@ def make_noisy(work: Work, method: Any) -> Written:
     counts = np.zeros((cut, len(domain)), np.int64)  # boxes in their order along the cuts
     counts[np.repeat(made.along, made.entries), declared_places(work.outline.table, domain)[made.value]] = made.count
     counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
-    draws, kept, counts = None, True, counts[made.along] if not method.joins(task.requirement) else counts
-    if method.joins(task.requirement):
+    margins = None if plan is None else _margins(work, plan, domain)
+    draws, kept, counts = None, True, counts if method.merge else counts[made.along]
+    if method.merge:
         tree, sizes = whole_tree(cuts, made.shards), np.empty(cut, np.int64)
         sizes[made.along] = made.sizes
         joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits, sizes)
@@ -291,10 +299,29 @@ def make_noisy(work: Work, method: Any) -> Written:
         count=counts.ravel(),
     )
     task.progress("writing", 0.75)
-    stated = noisy_manifest(task, method, groups, gamma=gamma, ratio=ratio)
-    manifest = write_buckets(work.directory, stated, work.outline, shown, domain=domain, draws=draws)
+    stated = noisy_manifest(task, method, groups, gamma=gamma, ratio=ratio, plan=plan)
+    beside = noise_tables(draws, GROUP) | ({} if margins is None else {MARGINS: margins.table(domain)})
+    manifest = write_buckets(work.directory, stated, work.outline, shown, domain=domain, beside=beside)
     figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": cut}
     return Written(manifest, {**figures, "groups": groups, "kept": kept}, made.sizes)
+
+
+def _margins(work: Work, plan: MarginPlan, domain: Domain) -> Margins:
+    """Return noisy tables beside boxes, counted wherever people lie; noise is drawn as in memory."""
+    values, place = len(domain), declared_places(work.outline.table, domain)
+
+    def tally(banded: tuple[Banded, ...]) -> list[Integers]:
+        def empty() -> list[Integers]:
+            return [np.zeros(own.many * values, np.int64) for own in banded]
+
+        def add(rows: Sequence[Array], sums: list[Integers]) -> None:
+            for own, total in zip(banded, sums, strict=True):
+                total += np.bincount(own.of(rows) * values + place[rows[-1]], minlength=len(total))
+
+        found: list[Integers] = work.people.total(empty, add)
+        return [total.reshape(-1, values) for total in found]
+
+    return noisy_margins(plan, work.outline.table.quasi, work.outline.counts, tally, work.task.random)
 
 
 def _check(made: Collected, bounds: Bounds) -> None:

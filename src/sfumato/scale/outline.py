@@ -146,7 +146,7 @@ def outline(
             )
     everybody = source_counts[0].sum()
     quasi, values = domains.columns[: len(schema.quasi)], domains.columns[len(schema.quasi) :]
-    schema = settled(schema, values, domains.counts[len(schema.quasi) :])
+    schema = settled(schema, domains.columns, domains.counts)
     published = [recoded(column, schema) for column in quasi]
     closed = schema.closed_attribute()
     few = [] if closed else [few_values(column, schema) for column in values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Array
 from sfumato.release import files
-from sfumato.release.accounts import account_tables, noise_tables
+from sfumato.release.accounts import account_tables
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.boxes import Box
 from sfumato.release.buckets import COUNT
@@ -31,11 +31,17 @@ from sfumato.table.column import Domain, Events
 
 
 def write_buckets(
-    directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, *, domain: Domain | None = None, draws: Any = None
+    directory: Path,
+    manifest: Manifest,
+    outline: Outline,
+    boxes: Collected,
+    *,
+    domain: Domain | None = None,
+    beside: Mapping[str, pa.Table] | None = None,
 ) -> Manifest:
     """Write the form buckets to an empty directory, part by part, and return the manifest that was written.
 
-    The values of boxes are codes of the domain, the table's own where none is given.
+    The values of boxes are codes of the domain, the table's own where none is given; `beside` are small tables of their own.
     """
 
     def rows(begin: int, end: int) -> pa.Table:
@@ -49,7 +55,7 @@ def write_buckets(
         return _entries(values, *(array[begin:end] for array in (group, boxes.value, boxes.count)))
 
     tables = {"qit": _write(directory, "qit", boxes.rows, rows), ST: _write(directory, ST, len(group), entries)}
-    return _completed(directory, manifest, tables, {**account_tables(boxes.account), **noise_tables(draws, GROUP)})
+    return _completed(directory, manifest, tables, {**account_tables(boxes.account), **(beside or {})})
 
 
 def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, shown: tuple[Box, ...]) -> Manifest:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nicegui import ui
 
 from sfumato.exact import percent
+from sfumato.explanation.highlights import in_population
 from sfumato.policy.roles import ROLES
 from sfumato.studio.column_card import CardEvents, column_card
 from sfumato.studio.frame import attempt, heading, main_button, marked, opened, page, quietly, refocus, say
@@ -94,6 +95,7 @@ class _Board:
         self.anchor = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
         with self.anchor:
             self.sentence = marked(ui.label("Counting who is unique …").classes("verdict"), mark="unique", role="status")
+            self.population = marked(ui.label().classes("quiet"), mark="population", role="status")
             self.people = marked(ui.column().style("gap: 4px"), mark="about-people")
             for role in ROLES:
                 self.lanes[role] = self._lane(role)
@@ -216,6 +218,7 @@ class _Board:
         risk = await quietly(self.session.risk)
         if risk is None or mine != self.asked:
             return
+        self.population.set_text(" ".join(in_population(risk)))
         known = {column.name: column for column in risk.columns}
         for name, (_, _, tell) in self.cards.items():
             tell(known.get(name))

@@ -25,6 +25,7 @@ from sfumato.table.gather import Gathered, gather, stacked
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
 from sfumato.table.source import Memory, comparable, remembered
+from sfumato.table.weight import Weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class RawColumns:
         """Return the source of these rows of the coded table."""
         rows = rows if self.kept is None else self.kept[rows]
         columns = tuple(column.take(rows) for column in self.columns)
-        identity, person = (None if one is None else one[rows] for one in (self.identity, self.person))
+        identity, person = (None if column is None else column[rows] for column in (self.identity, self.person))
         times = None if self.times is None else self.times[rows]
         return RawColumns(columns, identity, len(rows), person=person, times=times)
 
@@ -64,7 +65,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
         raise InputError("the table has no rows", hint="expected one row per person")
     identity = _identity(data, schema, reading.known)
     every = [schema.only(name) for name in schema.sensitive] if schema.protects_each else [schema]
-    closed = [one.closed_attribute() for one in every]
+    closed = [secret.closed_attribute() for secret in every]
     quasi, sensitive = (
         [coded_column(data, name, schema, reading, cells=closed[0] is not None and role == "sensitive") for name in names]
         for role, names in (("quasi", schema.quasi), ("sensitive", schema.sensitive))
@@ -73,7 +74,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     source = RawColumns((*quasi, *sensitive), identity, rows, kept, person_of(data, schema, reading.known))
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
-    schema = settled(schema, sensitive, [counted(column.codes, column.size) for column in sensitive])
+    schema = settled(schema, [*quasi, *sensitive])
     published = tuple(recoded(column, schema) for column in quasi)
     values = [] if closed[0] else [few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
@@ -81,7 +82,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     if closed[0] is None:
         attribute = sensitive_of(values)
     elif schema.protects_each:
-        attribute = joined([closed_of([one], own) for one, own in zip(sensitive, closed, strict=True) if own is not None])
+        attribute = joined([closed_of([secret], own) for secret, own in zip(sensitive, closed, strict=True) if own is not None])
     else:
         attribute = closed_of(sensitive, closed[0])
     return published, attribute, source, schema
@@ -106,10 +107,12 @@ def sensitive_of(columns: Sequence[Column]) -> Sensitive:
 
 def joined(parts: Sequence[Sensitive]) -> Sensitive:
     """Return several attributes of the same people as one of observed combinations."""
-    whole = combine_codes([(one.codes, len(one.domain)) for one in parts])
+    whole = combine_codes([(part.codes, len(part.domain)) for part in parts])
     _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
-    table = {one.domain.names[0]: one.domain.table.column(0).take(pa.array(one.codes[first])) for one in parts}
-    return Sensitive(Domain(pa.table(table), tuple(one.domain.kinds[0] for one in parts)), inverse.astype(code_type(len(first))))
+    table = {part.domain.names[0]: part.domain.table.column(0).take(pa.array(part.codes[first])) for part in parts}
+    return Sensitive(
+        Domain(pa.table(table), tuple(part.domain.kinds[0] for part in parts)), inverse.astype(code_type(len(first)))
+    )
 
 
 def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:
@@ -244,18 +247,27 @@ def recoded(column: Column, schema: Schema) -> Column:
     return in_declared_type(column, schema) if schema.by_cell and not binned else column
 
 
-def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) -> Schema:
-    """Return the schema in which bins of equally many people have their edges, given how often each code of a column occurs."""
-    found = dict(schema.bins)
-    for column, times in zip(columns, counts, strict=True):
+def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array] | None = None) -> Schema:
+    """Return the schema in which bins of equally many people, and those of the weight, have their edges.
+
+    `counts` say how often each code of a column occurs, where columns have no rows, or a row is not a person.
+    """
+    bins, weight = dict(schema.bins), schema.weight
+    for j, column in enumerate(columns):
         rule = schema.bins.get(column.name)
-        if not isinstance(rule, EqualPeople):
+        weighs = isinstance(weight, Weight) and column.name == weight.column and not schema.by_cell
+        if not weighs and not isinstance(rule, EqualPeople):
             continue
         if column.kind != "numeric" or not len(column.values):
             raise _no_numbers(column)
-        numbers = column.values.to_numpy(zero_copy_only=False)
-        found[column.name] = rule.over(numbers, times[: len(column.values)], column.name)
-    return schema if found == dict(schema.bins) else replace(schema, bins=found)
+        times = counted(column.codes, column.size) if counts is None else counts[j]
+        numbers, people = column.values.to_numpy(zero_copy_only=False), times[: len(column.values)]
+        if isinstance(rule, EqualPeople):
+            bins[column.name] = rule.over(numbers, people, column.name)
+        elif isinstance(weight, Weight):
+            weight = weight.over(numbers, people)
+    same = bins == dict(schema.bins) and weight == schema.weight
+    return schema if same else replace(schema, bins=bins, weight=weight)
 
 
 def few_values(column: Column, schema: Schema) -> Column:
@@ -286,7 +298,7 @@ def _binned(column: Column, bins: Bins) -> Column:
             hint="extend the edges; the first may be -inf and the last inf",
         )
     used, new = np.unique(places, return_inverse=True)
-    ascending = np.array(sorted(range(len(used)), key=lambda one: bins.labels[used[one]].encode()))
+    ascending = np.array(sorted(range(len(used)), key=lambda place: bins.labels[used[place]].encode()))
     used, new = used[ascending], np.argsort(ascending)[new]
     kind_of_code = code_type(len(used) + int(column.has_missing))
     codes = np.append(new, len(used) * column.has_missing).astype(kind_of_code)[column.codes]

@@ -92,9 +92,9 @@ class Bundles(Sensitive):
         """Return everybody's events as where they begin and which they are: values, then numbers of the sets after them."""
         bundle, event = [self._bundle], [self.value.astype(np.int64)]
         for place, members in enumerate(sets, len(self.domain)):
-            found = np.unique(self._bundle[np.isin(self.value, list(members))])
-            bundle.append(found)
-            event.append(np.full(len(found), place))
+            holding = np.unique(self._bundle[np.isin(self.value, list(members))])
+            bundle.append(holding)
+            event.append(np.full(len(holding), place))
         of, what = np.concatenate(bundle), np.concatenate(event)
         order = np.lexsort((what, of))
         first = np.searchsorted(of[order], np.arange(len(self.start)))
@@ -124,12 +124,12 @@ class Bundles(Sensitive):
         events: Any = self.domain
         if isinstance(events, Domain):
             return (self,)
-        found = []
+        each = []
         for domain, low, high in zip(events.secrets, events.first[:-1].tolist(), events.first[1:].tolist(), strict=True):
             mine = (self.value >= low) & (self.value < high)
             start = np.searchsorted(self._bundle[mine], np.arange(len(self.start)))
-            found.append(Bundles(domain, self.codes, start, self.value[mine] - low))
-        return tuple(found)
+            each.append(Bundles(domain, self.codes, start, self.value[mine] - low))
+        return tuple(each)
 
     def lists(self) -> pa.Array:
         """Return everybody's values as lists of texts."""
@@ -150,8 +150,8 @@ class Bundles(Sensitive):
         value = (np.cumsum(used) - 1)[self.value[there]]
         events: Any = self.domain
         domains = [
-            Domain(one.table.take(pa.array(np.flatnonzero(used[low : low + len(one)]))), one.kinds)
-            for one, low in zip(events.secrets, events.first[:-1].tolist(), strict=True)
+            Domain(secret.table.take(pa.array(np.flatnonzero(used[low : low + len(secret)]))), secret.kinds)
+            for secret, low in zip(events.secrets, events.first[:-1].tolist(), strict=True)
         ]
         domain: Any = domains[0] if len(domains) == 1 else Events(tuple(domains))
         return Bundles(domain, self.codes, start, value)
@@ -168,10 +168,10 @@ def bundles_of(domain: Domain | Events, person: Integers, value: Integers, peopl
     packed = value.astype(">u4")
     own = [packed[low:high].tobytes() for low, high in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
     listed = sorted(set(own))
-    number = {one: k for k, one in enumerate(listed)}
+    number = {bundle: k for k, bundle in enumerate(listed)}
     values = np.frombuffer(b"".join(listed), ">u4").astype(np.int32)
-    lengths = np.array([len(one) // 4 for one in listed], np.int64)
-    codes = np.array([number[one] for one in own], dtype=code_type(len(listed)))
+    lengths = np.array([len(bundle) // 4 for bundle in listed], np.int64)
+    codes = np.array([number[bundle] for bundle in own], dtype=code_type(len(listed)))
     return Bundles(cast("Domain", domain), codes, np.concatenate(([0], np.cumsum(lengths))), values)
 
 
@@ -193,12 +193,13 @@ def assemble_bundles(
         require_one_row(people, schema)
     identity, told = identity_of(people, schema, schema.people_rule.key), person_of(people, schema)
     attribute = _declared(coded, schema, gathered) if cells else _attribute(secrets, schema, gathered)
-    texts = (_as_texts(name, one) for name, one in zip(schema.sensitive, attribute.each(), strict=True))
+    texts = (_as_texts(name, secret) for name, secret in zip(schema.sensitive, attribute.each(), strict=True))
     times = gathered.times if schema.people_rule.all else None
     source = RawColumns((*quasi, *texts), identity, gathered.people, kept, told, times)
     if kept is not None:
         quasi, attribute = [taken(column, kept) for column in quasi], attribute.at(kept)
         attribute = attribute if cells else attribute.only_used()
+    schema = settled(schema, quasi)
     published = tuple(recoded(column, schema) for column in quasi)
     for column in (*published, *secrets):
         check_domain(column, schema)
@@ -262,9 +263,9 @@ def _nobodys(present: Flags, gathered: Gathered) -> Flags:
     """Return one entry of everybody who has no value."""
     has = np.zeros(gathered.people, bool)
     has[gathered.owner[present]] = True
-    found = np.zeros(len(present), bool)
-    found[gathered.first[~has]] = True
-    return found
+    entries = np.zeros(len(present), bool)
+    entries[gathered.first[~has]] = True
+    return entries
 
 
 def _as_texts(name: str, own: Bundles) -> Column:

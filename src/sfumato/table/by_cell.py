@@ -139,13 +139,13 @@ def read_by_cell(name: str, data: pa.ChunkedArray, schema: Schema, decimal: str)
         low, high = _readable(schema, name)
         _require_inside(texts, np.array([number is None or not low <= number <= high for number in numbers], bool))
         whole = all(abs(number) < _LARGEST and number.is_integer() for number in numbers if number is not None)
-        found = pa.array(np.array(numbers, np.float64), pa.float64()).cast(pa.int64() if whole else pa.float64())
+        typed = pa.array(np.array(numbers, np.float64), pa.float64()).cast(pa.int64() if whole else pa.float64())
     else:
         moments = [date_in(text) for text in values]
         _require_inside(texts, np.array([moment is None for moment in moments], bool))
         days = all(moment.time() == time() for moment in moments if moment is not None)
-        found = pa.array(moments, pa.timestamp("us")).cast(pa.date32() if days else pa.timestamp("us"))
-    return build(name, kind, found, texts.codes)
+        typed = pa.array(moments, pa.timestamp("us")).cast(pa.date32() if days else pa.timestamp("us"))
+    return build(name, kind, typed, texts.codes)
 
 
 def _readable(schema: Schema, name: str) -> tuple[float, float]:

@@ -171,7 +171,7 @@ class Events:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kind of each."""
-        return tuple(kind for one in self.secrets for kind in one.kinds)
+        return tuple(kind for secret in self.secrets for kind in secret.kinds)
 
     def parts(self) -> dict[str, dict[str, str]]:
         """Return nothing: these are values side by side, and no combinations."""

@@ -11,6 +11,7 @@ from sfumato.table.declared import DeclaredDomain
 from sfumato.table.people_rule import People
 from sfumato.table.recode import Recode
 from sfumato.table.schema import MissingRule, Protect, Schema
+from sfumato.table.weight import Weight
 
 
 class Roles(TypedDict, total=False):
@@ -35,8 +36,10 @@ class Columns(Roles, total=False):
     closed: Closed | ClosedColumns | Mapping[str, Any] | None
     people: People | Mapping[str, Any] | None
     unit: Mapping[str, Any] | None
+    weight: Weight | Mapping[str, Any] | str | None
     protect: Protect | None
     by_cell: bool
     budget_key: Sequence[str]
     secrets: Mapping[str, Sequence[str] | str]
+    population: int | None
     schema: Schema

@@ -27,18 +27,18 @@ def workbook_stream(path: Path) -> bytes:
         return b"".join(raw[(sector + 1) * size : (sector + 2) * size] for sector in _chain(table, first))
 
     entries = stream(directory)
-    root, found = b"", None
+    root, workbook = b"", None
     for at in range(0, len(entries) - 127, 128):
         length, kind = struct.unpack_from("<HB", entries, at + 64)
         start, bytes_in = struct.unpack_from("<IQ", entries, at + 116)
         name = entries[at : at + max(0, min(length, 64) - 2)].decode("utf-16-le", "replace").casefold()
         if kind == 5:  # the root, which holds the short streams
             root = stream(start)
-        elif kind == 2 and name in _STREAMS and found is None:
-            found = start, bytes_in & 0xFFFFFFFF
-    if found is None:
+        elif kind == 2 and name in _STREAMS and workbook is None:
+            workbook = start, bytes_in & 0xFFFFFFFF
+    if workbook is None:
         raise ValueError("no workbook in the file")
-    start, bytes_in = found
+    start, bytes_in = workbook
     if bytes_in >= cutoff:
         return stream(start)[:bytes_in]
     short = np.frombuffer(stream(minis)[: len(stream(minis)) // 4 * 4], "<u4")

@@ -365,14 +365,14 @@ def _bin_records(content: bytes) -> Iterator[tuple[int, memoryview]]:
 
     def number(most: int) -> int:
         nonlocal at
-        found = 0
+        value = 0
         for k in range(most):
             byte = view[at]
             at += 1
-            found |= (byte & 0x7F) << 7 * k
+            value |= (byte & 0x7F) << 7 * k
             if byte < 0x80:
                 break
-        return found
+        return value
 
     try:
         while at < len(view):

@@ -81,9 +81,9 @@ class Fingerprint:
 
 def _in_both(mine: Iterable[int], theirs: Iterable[int]) -> float:
     """Return the share of the smallest hashes of either sketch that is in both (bottom-k sketches)."""
-    one, other = set(mine), set(theirs)
-    smallest = sorted(one | other)[:SKETCH]
-    return sum(value in one and value in other for value in smallest) / len(smallest)
+    ours, other = set(mine), set(theirs)
+    smallest = sorted(ours | other)[:SKETCH]
+    return sum(value in ours and value in other for value in smallest) / len(smallest)
 
 
 def quasi_hashes(columns: Sequence[Column], rows: int) -> Unsigned:

@@ -56,9 +56,9 @@ class Gathered:
     @property
     def first(self) -> Integers:
         """An entry of each person."""
-        found = np.empty(self.people, np.int64)
-        found[self.person[::-1]] = np.arange(len(self.person))[::-1]
-        return found
+        first = np.empty(self.people, np.int64)
+        first[self.person[::-1]] = np.arange(len(self.person))[::-1]
+        return first
 
 
 def gather(
@@ -76,7 +76,7 @@ def gather(
     data, dropped = _with_key(data, rule)
     choice: Choice | None = None
     if rule.key and not rule.all:  # one row of each person is kept, with all values that it has
-        kept, choice = choose(data, rule, [*quasi, *(one for columns in secrets.values() for one in columns)], coins)
+        kept, choice = choose(data, rule, [*quasi, *(column for columns in secrets.values() for column in columns)], coins)
         data = data.take(pa.array(kept))
     person = persons(data, tuple(rule.key)) if rule.all else np.arange(data.num_rows)
     row, tied = _shown(data, rule, person, quasi, SecureRandomness(coins))
@@ -191,8 +191,8 @@ def shown_by(rule: People, quasi: Sequence[str]) -> list[tuple[str | None, list[
 
 def ordered_by(how: str, names: Sequence[str]) -> tuple[str, bool]:
     """Return the column by whose order a row is shown, and whether the last one is."""
-    found = SHOW.fullmatch(how)
-    by, late = (names[0], how.strip()) if how.strip() in OWN or found is None else (found[2], found[1])
+    rule = SHOW.fullmatch(how)
+    by, late = (names[0], how.strip()) if how.strip() in OWN or rule is None else (rule[2], rule[1])
     return by, late in LATE
 
 
@@ -232,7 +232,7 @@ def stacked(
         places = np.tile(row[gathered.person], gathered.longest)
         long[name] = data.column(name).take(pa.array(places))
     for name, columns in secrets.items():
-        long[name] = below(name, [data.column(one) for one in columns], gathered.longest * data.num_rows, by_cell=by_cell)
+        long[name] = below(name, [data.column(column) for column in columns], gathered.longest * data.num_rows, by_cell=by_cell)
     return pa.table(long)
 
 
@@ -243,21 +243,21 @@ def below(
 
     Where cells are read one by one, those of different types are compared as texts.
     """
-    if by_cell and len({one.type for one in columns}) > 1:
-        columns = [pa.chunked_array([cell_column(name, one, ".").arrow()]) for one in columns]
-    coded = any(pt.is_dictionary(one.type) for one in columns)
-    plain = [_short(one.cast(one.type.value_type) if pt.is_dictionary(one.type) else one) for one in columns]
-    kinds = {one.type for one in plain if not pt.is_null(one.type)} or {pa.string()}
+    if by_cell and len({column.type for column in columns}) > 1:
+        columns = [pa.chunked_array([cell_column(name, column, ".").arrow()]) for column in columns]
+    coded = any(pt.is_dictionary(column.type) for column in columns)
+    plain = [_short(column.cast(column.type.value_type) if pt.is_dictionary(column.type) else column) for column in columns]
+    kinds = {column.type for column in plain if not pt.is_null(column.type)} or {pa.string()}
     if len(kinds) > 1:
-        if not all(pt.is_integer(one) or pt.is_floating(one) for one in kinds):
+        if not all(pt.is_integer(kind) or pt.is_floating(kind) for kind in kinds):
             raise InputError(
                 f"secret {name!r}: its columns are of different types, so that their values cannot be compared",
                 hint="make them one type first",
             )
         kinds = {pa.float64() if any(map(pt.is_floating, kinds)) else pa.int64()}
     (kind,) = kinds
-    missing = length - before - sum(len(one) for one in plain)
-    chunks = [pa.nulls(before, kind), *(chunk for one in plain for chunk in one.cast(kind).chunks), pa.nulls(missing, kind)]
+    missing = length - before - sum(len(column) for column in plain)
+    chunks = [pa.nulls(before, kind), *(chunk for column in plain for chunk in column.cast(kind).chunks), pa.nulls(missing, kind)]
     whole = pa.chunked_array(chunks, kind)
     if not coded:
         return whole
@@ -306,11 +306,11 @@ def _rows_inside(sizes: Column, times: Integers, rule: People) -> Column:
     """Return the bands of numbers of rows, those of households of each size for themselves."""
     if rule.alike == "exact":
         return band_column(times, rule)
-    found = np.empty(len(times), dtype=object)
+    bands = np.empty(len(times), dtype=object)
     for size in range(sizes.size):
         mine = sizes.codes == size
-        found[mine] = _bands(times[mine], _usual(times[mine], _doubling()))
-    return _labelled(BAND, found)
+        bands[mine] = _bands(times[mine], _usual(times[mine], _doubling()))
+    return _labelled(BAND, bands)
 
 
 def _bands(times: Integers, edges: Sequence[int]) -> Array:

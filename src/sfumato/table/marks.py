@@ -75,10 +75,10 @@ def _rounds(number: int, v0: Unsigned, v1: Unsigned, v2: Unsigned, v3: Unsigned)
         _turn(v2, 32)
 
 
-def _half(one: Unsigned, other: Unsigned, bits: int) -> None:
-    one += other
+def _half(left: Unsigned, other: Unsigned, bits: int) -> None:
+    left += other
     _turn(other, bits)
-    other ^= one
+    other ^= left
 
 
 def _turn(word: Unsigned, bits: int) -> None:

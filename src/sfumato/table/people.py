@@ -399,7 +399,7 @@ def often_alone(table: Table) -> list[str]:
 
 def _alone(table: Table, counts: Sequence[Integers] | None, numbered: float, many: int) -> list[NearlyUnique]:
     """Return the quasi columns of which so many people have their value alone, except those that the schema allows."""
-    found = []
+    alone_in = []
     for j, column in enumerate(table.quasi):
         if column.name in table.schema.allow_unique or _measured(column):
             continue
@@ -407,8 +407,8 @@ def _alone(table: Table, counts: Sequence[Integers] | None, numbered: float, man
         times = counted(column.codes, column.size) if counts is None else counts[j]
         alone = int((times[: len(column.values)] == 1).sum())
         if alone >= max(least, share * table.rows):
-            found.append(NearlyUnique(column.name, alone, table.rows))
-    return found
+            alone_in.append(NearlyUnique(column.name, alone, table.rows))
+    return alone_in
 
 
 def _measured(column: Column) -> bool:

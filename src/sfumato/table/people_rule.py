@@ -85,8 +85,10 @@ class People:
         """Refuse what is no number of values, or no such number of each secret."""
         given: Any = self.most
         numbers = list(given.values()) if isinstance(given, Mapping) else [given]
-        for one in numbers or [0]:
-            if (one is not None or isinstance(given, Mapping)) and (isinstance(one, bool) or not isinstance(one, int) or one < 1):
+        for number in numbers or [0]:
+            if (number is not None or isinstance(given, Mapping)) and (
+                isinstance(number, bool) or not isinstance(number, int) or number < 1
+            ):
                 raise PolicyError(
                     f"people: most: expected a whole number of values from 1 on, or secret = number, got {given!r}",
                     hint="most = 5: of a person at most so many values of a secret are counted",
@@ -111,7 +113,7 @@ class People:
         alike: Any = usual if self.alike is None else self.alike
         if not isinstance(alike, str):
             edges: tuple[Any, ...] = tuple(alike) if isinstance(alike, Sequence) else (0,)
-            whole = all(isinstance(one, int) and not isinstance(one, bool) and one > 1 for one in edges)
+            whole = all(isinstance(edge, int) and not isinstance(edge, bool) and edge > 1 for edge in edges)
             if not whole or list(edges) != sorted(set(edges)):
                 raise PolicyError(
                     f"people: alike: expected ascending numbers of rows from 2 on, at which bands begin, got {alike!r}",
@@ -169,8 +171,8 @@ class People:
     @property
     def orders(self) -> tuple[str, ...]:
         """The columns by whose order a row of somebody is kept, or shown."""
-        found = [SHOW.fullmatch(rule) for rule in self.shown.values()] if self.all else []
-        return tuple(dict.fromkeys([*([] if self.by is None else [self.by]), *(one[2] for one in found if one)]))
+        rules = [SHOW.fullmatch(rule) for rule in self.shown.values()] if self.all else []
+        return tuple(dict.fromkeys([*([] if self.by is None else [self.by]), *(rule[2] for rule in rules if rule)]))
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -180,8 +182,8 @@ class People:
     @property
     def by(self) -> str | None:
         """The column whose first or last value decides, None where several rows are refused."""
-        found = _KEEP.fullmatch(self.keep)
-        return None if found is None else found[2]
+        rule = _KEEP.fullmatch(self.keep)
+        return None if rule is None else rule[2]
 
     @property
     def last(self) -> bool:

@@ -34,7 +34,7 @@ def ask(url: str, sql: str, where: str) -> pa.Table:
 def _types(cursor: Any, own: list[str], given: str) -> list[str]:
     """Return the name of each column's type, for a domain that of the type below it; no row of the query is asked for."""
     listed = ", ".join(f"pg_typeof({column})::oid" for column in own)
-    found = _fetched(
+    types = _fetched(
         cursor,
         "WITH RECURSIVE types(place, type) AS ("
         f"SELECT place, type FROM (SELECT ARRAY[{listed}] AS every FROM (VALUES (1)) AS one LEFT JOIN {given} ON false) AS row, "
@@ -42,7 +42,7 @@ def _types(cursor: Any, own: list[str], given: str) -> list[str]:
         "UNION ALL SELECT place, typbasetype FROM types JOIN pg_catalog.pg_type ON oid = type WHERE typbasetype <> 0) "
         "SELECT typname::text FROM types JOIN pg_catalog.pg_type ON oid = type WHERE typbasetype = 0 ORDER BY place",
     )
-    return list(found.column(0).to_pylist())
+    return list(types.column(0).to_pylist())
 
 
 def _fetched(cursor: Any, sql: str) -> pa.Table:

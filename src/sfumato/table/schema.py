@@ -24,11 +24,15 @@ from sfumato.table.secrets import (
     check_budget_key,
     check_bundled,
     check_people,
+    check_population,
+    check_protect,
+    check_secret_recodes,
     named_secrets,
     public_secrets,
     taken_names,
     values_counted,
 )
+from sfumato.table.weight import Weight, check_weight, domain_of_weights, weighed
 
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
@@ -59,6 +63,8 @@ class Schema:
     apart over several draws of noise, in place of the key of `people` or of identifiers. `secrets` names what is secret where
     columns mean the same: diagnosis = ["diag_1", "diag_2"]; a person then has any number of values of it, as she has where
     `people` keeps all her rows. With `unit` whole households are published (`{"household": "hh_id"}`), as people with all rows.
+    `population` is how many people the table is a random sample of, for estimates of who is found among them; never published.
+    `weight` is the weight of a survey (`{"column": "perwt", "made_without_secrets": True}`), a quasi column in bins.
     """
 
     identifier: Sequence[str] = ()
@@ -79,6 +85,8 @@ class Schema:
     budget_key: Sequence[str] = ()
     secrets: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
     unit: Mapping[str, Any] | None = None
+    population: int | None = None
+    weight: Weight | Mapping[str, Any] | str | None = None
 
     def __new__(cls, *roles: Any, **given: Any) -> Self:
         """Return an empty schema, after refusing parameters that it does not have."""
@@ -100,6 +108,8 @@ class Schema:
             self._store("unit", None)
             for name, value in named_secrets(self).items():
                 self._store(name, value)
+            for name, value in ({} if self.weight is None else weighed(self)).items():
+                self._store(name, value)
         problems.stop()
         with problems.noted():
             self._check_roles()
@@ -111,9 +121,11 @@ class Schema:
             with problems.noted():
                 self._store(option, self._read_option(option, read))
         problems.stop()
-        self._check_protect()
+        self._store("protect", check_protect(self))
+        if self.weight is not None:
+            check_weight(self)
         self._check_bins()
-        self._check_secret_recodes()
+        check_secret_recodes(self)
         self._store("allow_unique", _names("allow_unique", self.allow_unique))
         for name in self.allow_unique:
             if name not in self.quasi:
@@ -127,9 +139,11 @@ class Schema:
             check_people(self)
         check_bundled(self)
         if self.by_cell:
+            self._store("domains", self.domains if self.weight is None else domain_of_weights(self))
             check_by_cell(self)
         self._store("budget_key", _names("budget_key", self.budget_key))
         check_budget_key(self)
+        check_population(self.population)
 
     def __repr__(self) -> str:
         return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"
@@ -160,7 +174,8 @@ class Schema:
 
     def recoding(self, name: str) -> Recode | None:
         """Return the recoding of a quasi column, None when it is published as it is."""
-        return cast("Recode | None", self.recode.get(name))
+        own = cast("Weight | None", self.weight)
+        return own.recode if own is not None and name == own.column else cast("Recode | None", self.recode.get(name))
 
     def bins_of(self, name: str) -> Bins | None:
         """Return the bins of a sensitive column, None when it has none, or when only a table tells them."""
@@ -186,7 +201,7 @@ class Schema:
         own = self.closed.of(name) if isinstance(self.closed, ClosedColumns) else self.closed
         if self.bundled:
             rules["secrets"] = {name: self.secrets[name]}
-            rest = [column for one in rest for column in self.secrets[one]]
+            rest = [column for secret in rest for column in self.secrets[secret]]
             rules["people"] = None if self.people is None else self.people_rule.of(name)
         return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, closed=own, **rules)
 
@@ -232,7 +247,8 @@ class Schema:
         """Return what happens to a missing value of this quasi or sensitive column."""
         if self.closed is not None and name in self.sensitive:
             return "value"
-        return self.missing.get(name, "error" if name in self.sensitive else "value")
+        needed = name in self.sensitive or (self.weight is not None and name == cast(Weight, self.weight).column)
+        return self.missing.get(name, "error" if needed else "value")
 
     @property
     def read_by_cell(self) -> tuple[str, ...]:
@@ -301,12 +317,13 @@ class Schema:
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
             **({} if self.protect is None else {"protect": self.protect}),
             **public_secrets(self),
+            **({} if self.weight is None else {"weight": cast(Weight, self.weight).to_dict()}),
         } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the public schema that `to_dict` wrote."""
-        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed", "protect", "secrets", "people")
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed", "protect", "secrets", "people", "weight")
         for key in data:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
@@ -370,7 +387,7 @@ class Schema:
             for name in given if isinstance(given, Mapping) else ():
                 if self.role(name) is None:
                     said.setdefault(str(name), []).append(option)
-        found = []
+        problems = []
         for name, options in said.items():
             alike = {column.casefold(): column for column in self._role_of}
             near = difflib.get_close_matches(name.casefold(), alike, n=1)
@@ -379,8 +396,8 @@ class Schema:
                 if near
                 else (f"give it a role, or remove it; the columns are {_listed(list(self._role_of))}")
             )
-            found.append(PolicyError(f"{', '.join(options)}: no column {name!r} in the schema", hint=hint, column=name))
-        return found
+            problems.append(PolicyError(f"{', '.join(options)}: no column {name!r} in the schema", hint=hint, column=name))
+        return problems
 
     def _read_option(self, option: str, read: Callable[[Any, str], Any]) -> dict[str, Any]:
         problems, made = Problems(), {}
@@ -389,26 +406,6 @@ class Schema:
                 made[name] = read(spec, name)
         problems.stop()
         return made
-
-    def _check_protect(self) -> None:
-        """Refuse several sensitive columns of which nothing says what is bounded; of one there is nothing to say."""
-        if self.protect not in (None, *get_args(Protect)):
-            raise PolicyError(f"protect: expected 'each' or 'combination', got {self.protect!r}", hint=_PROTECT)
-        if len(self.sensitive) == 1:
-            self._store("protect", None)
-        elif self.bundled:
-            if self.protect == "combination":
-                raise PolicyError(
-                    "protect: a person may have several values of a secret, so that each is protected by itself",
-                    hint='protect = "each", or leave it out',
-                )
-            self._store("protect", "each")
-        elif self.protect is None:
-            raise PolicyError(
-                f"protect: {_listed(self.sensitive)} are sensitive, and nothing says whether each is protected by itself, or "
-                "only what they are together",
-                hint=_PROTECT,
-            )
 
     def _check_bins(self) -> None:
         for name in self.bins:
@@ -419,30 +416,6 @@ class Schema:
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
 
-    def _check_secret_recodes(self) -> None:
-        """Refuse what would make two things of a secret: categories are put together, numbers have bins."""
-        for name in self.sensitive:
-            rule = self.recoding(name)
-            if rule is None:
-                continue
-            if rule.needs != "categorical":
-                raise PolicyError(
-                    f"recode: {name!r} is sensitive, and {rule.called} is for quasi columns",
-                    hint="a numeric sensitive column is made coarser with bins",
-                )
-            if name in self.bins:
-                raise PolicyError(f"recode: {name!r} has bins already", hint="remove one of the two")
-            if self.closed is not None:
-                raise PolicyError(
-                    f"recode: {name!r} has declared values, which are those that are published",
-                    hint="recode the table before, and declare what it has then",
-                )
-
-
-_PROTECT = (
-    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in '
-    "combinations of their values, and in a single one only by the sum over the combinations that have it"
-)
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
     ("bins", "quasi"): "a quasi column is made coarser with recode",

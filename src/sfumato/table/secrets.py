@@ -12,6 +12,9 @@ from sfumato.table.people_rule import BAND, SIZE, People
 if TYPE_CHECKING:
     from sfumato.table.schema import Schema
 
+MOST_PEOPLE = 10**11
+"""No population is larger."""
+
 
 def named_secrets(schema: Schema) -> dict[str, Any]:
     """Return `secrets`, `sensitive` and `quasi` of a schema: a secret is columns where people may have several values.
@@ -21,7 +24,7 @@ def named_secrets(schema: Schema) -> dict[str, Any]:
     given: Any = schema.secrets
     if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
         raise PolicyError(f"secrets: expected name = columns, got {given!r}", hint='diagnosis = ["diag_1", "diag_2"]')
-    named = {name: _columns(name, one) for name, one in given.items()}
+    named = {name: _columns(name, columns) for name, columns in given.items()}
     if named and schema.sensitive:
         if sorted(named) != sorted(schema.sensitive):
             raise PolicyError("secrets: sensitive columns are named twice, here and as sensitive", hint="leave sensitive out")
@@ -37,7 +40,7 @@ def named_secrets(schema: Schema) -> dict[str, Any]:
 
 def _columns(name: str, given: Sequence[str] | str) -> tuple[str, ...]:
     listed = [given] if isinstance(given, str) else given
-    if not isinstance(listed, Sequence) or not listed or not all(isinstance(one, str) and one for one in listed):
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(column, str) and column for column in listed):
         problem = f"secrets: {name!r}: expected a column, or columns that mean the same, got {given!r}"
         raise PolicyError(problem, hint=f'{name} = ["…"]')
     return tuple(listed)
@@ -73,6 +76,37 @@ def check_bundled(schema: Schema) -> None:
                 f"missing: {name!r}: a person has all her rows, and who has no value is no reason to leave her out",
                 hint="leave it out: an empty cell is no fact",
             )
+
+
+_PROTECT = (
+    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in '
+    "combinations of their values, and in a single one only by the sum over the combinations that have it"
+)
+
+
+def check_protect(schema: Schema) -> Any:
+    """Return what is bounded of several sensitive columns, refused where nothing says so; of one there is nothing to say."""
+    if schema.protect not in (None, "each", "combination"):
+        raise PolicyError(f"protect: expected 'each' or 'combination', got {schema.protect!r}", hint=_PROTECT)
+    if len(schema.sensitive) == 1:
+        return None
+    if schema.bundled:
+        if schema.protect == "combination":
+            raise PolicyError(
+                "protect: a person may have several values of a secret, so that each is protected by itself",
+                hint='protect = "each", or leave it out',
+            )
+        return "each"
+    if schema.protect is None:
+        listed = ", ".join(map(repr, schema.sensitive[:10])) + (
+            f" and {len(schema.sensitive) - 10} more" if len(schema.sensitive) > 10 else ""
+        )
+        raise PolicyError(
+            f"protect: {listed} are sensitive, and nothing says whether each is protected by itself, or "
+            "only what they are together",
+            hint=_PROTECT,
+        )
+    return schema.protect
 
 
 def check_people(schema: Schema) -> None:
@@ -118,6 +152,34 @@ def check_budget_key(schema: Schema) -> None:
         )
 
 
+def check_secret_recodes(schema: Schema) -> None:
+    """Refuse what would make two things of a secret: categories are put together, numbers have bins."""
+    for name in schema.sensitive:
+        rule = schema.recoding(name)
+        if rule is None:
+            continue
+        if rule.needs != "categorical":
+            raise PolicyError(
+                f"recode: {name!r} is sensitive, and {rule.called} is for quasi columns",
+                hint="a numeric sensitive column is made coarser with bins",
+            )
+        if name in schema.bins:
+            raise PolicyError(f"recode: {name!r} has bins already", hint="remove one of the two")
+        if schema.closed is not None:
+            raise PolicyError(
+                f"recode: {name!r} has declared values, which are those that are published",
+                hint="recode the table before, and declare what it has then",
+            )
+
+
+def check_population(people: int | None) -> None:
+    """Refuse a size of the population that none has."""
+    if people is not None and (isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE):
+        raise PolicyError(
+            f"[population] people: expected a whole number from 1 to {MOST_PEOPLE:,}, got {people!r}", hint="people = 1200000"
+        )
+
+
 def taken_names(rule: People, names: Container[str]) -> list[PolicyError]:
     """Return a problem for every column of the table that is called as one that says how many rows, or members, there are."""
     whose = {BAND: "how many rows somebody has", SIZE: "how many members a household has"}
@@ -155,10 +217,12 @@ def single_people(schema: Schema) -> Schema | None:
     if rule.unit is None:
         return None
     kept: dict[str, Any] = {"key": rule.member, "keep": "all", "quasi": rule.quasi} if rule.several else {"rows": "people"}
-    missing: dict[str, Any] = {} if rule.several else dict.fromkeys(schema.sensitive, "value")
+    missing: dict[str, Any] = dict(schema.missing)
+    if not rule.several:
+        missing = {**dict.fromkeys(schema.sensitive, "value"), **missing}
     return replace(
         schema,
-        missing=missing | dict(schema.missing),
+        missing=missing,
         identifier=[name for name in schema.identifier if name in rule.member],
         other=[*schema.other, *(name for name in schema.identifier if name not in rule.member)],
         quasi=[name for name in schema.quasi if name not in rule.bands],
@@ -174,5 +238,5 @@ def values_counted(schema: Schema) -> dict[str, int] | None:
     rule = schema.people_rule
     room = {name: None if rule.all else len(columns) for name, columns in schema.secrets.items()}
     given = rule.most if isinstance(rule.most, Mapping) else dict.fromkeys(room, rule.most)
-    found = {name: min((one for one in (given[name], most) if one is not None), default=0) for name, most in room.items()}
-    return found if all(found.values()) else None
+    counted = {name: min((limit for limit in (given[name], most) if limit is not None), default=0) for name, most in room.items()}
+    return counted if all(counted.values()) else None

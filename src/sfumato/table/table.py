@@ -31,6 +31,7 @@ from sfumato.table.recode import Recode
 from sfumato.table.schema import Schema
 from sfumato.table.source import SharedFile
 from sfumato.table.textfile import ReadOptions
+from sfumato.table.weight import in_words
 
 _SHOWN = 5
 
@@ -133,10 +134,11 @@ class Table:
             exact = self.schema.people_rule.alike == "exact"
             what = f"How many {name} a {whom} has" if exact else f"In which band the number of {name} of a {whom} lies"
             said.append(f"{what} is published ({name!r}): it is shown, and not protected.")
+        said += [] if self.schema.weight is None else [in_words(self.schema.weight)]
         if self.suspects:
             said.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
         columns = self._source.columns
-        kinds = [pa.DictionaryArray.from_arrays(pa.array(one.codes, pa.int32()), one.dictionary()) for one in columns]
+        kinds = [pa.DictionaryArray.from_arrays(pa.array(column.codes, pa.int32()), column.dictionary()) for column in columns]
         gaps = missing_suspects(pa.table(kinds, names=[column.name for column in columns]))
         if gaps:
             shown = ", ".join(f"{gap.value} in {gap.column} ({gap.rows:,})" for gap in gaps[:_SHOWN])
@@ -151,7 +153,7 @@ class Table:
         if not self.suspects:
             return
         key = self.suspects[0]
-        more = f", and {', '.join(repr(one.column) for one in self.suspects[1:4])}" if len(self.suspects) > 1 else ""
+        more = f", and {', '.join(repr(suspect.column) for suspect in self.suspects[1:4])}" if len(self.suspects) > 1 else ""
         raise InputError(
             f"the column {key} looks like a key of people with several rows{more}; a bound per row is no bound per person",
             hint=f'people={{"key": "{key.column}", "keep": "first by COLUMN"}} keeps one row of each; people={{"rows": "people"}}'
@@ -211,11 +213,14 @@ class Table:
 
         Where each of several columns is protected by itself, of this column, or of the one of which shares tell most.
         """
-        asked = [one for one in self.each() if column is None or one.schema.sensitive == (column,)]
-        found = [float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in asked]
+        asked = [part for part in self.each() if column is None or part.schema.sensitive == (column,)]
+        exposures = [float(((part.sensitive.counts / part.rows) ** 2).sum()) for part in asked]
         if self.bundles is not None:
-            found = [one * each.rows / max(1, int(each.sensitive.counts.sum())) for one, each in zip(found, asked, strict=True)]
-        return max(found)
+            exposures = [
+                exposure * each.rows / max(1, int(each.sensitive.counts.sum()))
+                for exposure, each in zip(exposures, asked, strict=True)
+            ]
+        return max(exposures)
 
     @cached_property
     def classes(self) -> Classes:
@@ -251,7 +256,7 @@ class Table:
         columns = {column.name: column.arrow() for column in self.quasi}
         if self.bundles is not None:
             each = zip(self.schema.sensitive, self.bundles.each(), strict=True)
-            return pa.table(columns | {name: one.lists() for name, one in each})
+            return pa.table(columns | {name: secret.lists() for name, secret in each})
         codes = pa.array(self.sensitive.codes)
         domain = self.sensitive.domain.table
         return pa.table(columns | {name: domain.column(name).take(codes) for name in domain.column_names})
@@ -261,8 +266,8 @@ class Table:
         if not self.schema.protects_each:
             return (self,)
         return tuple(
-            replace(self, schema=self.schema.only(name), sensitive=one)
-            for name, one in zip(self.sensitive.domain.names, self.sensitive.each(), strict=True)
+            replace(self, schema=self.schema.only(name), sensitive=secret)
+            for name, secret in zip(self.sensitive.domain.names, self.sensitive.each(), strict=True)
         )
 
     @property
@@ -273,7 +278,7 @@ class Table:
     @property
     def events(self) -> Domain | Events:
         """The values of all secrets in one list; of one secret its values."""
-        each = list(self.sensitive.domain.secrets) if self.bundles else [one.sensitive.domain for one in self.each()]
+        each = list(self.sensitive.domain.secrets) if self.bundles else [part.sensitive.domain for part in self.each()]
         return each[0] if len(each) == 1 else Events(tuple(each))
 
     def take(self, rows: Array) -> Table:

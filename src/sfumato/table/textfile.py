@@ -117,7 +117,7 @@ class ReadOptions:
             if name not in made:
                 made.append(name)
                 continue
-            own = next(one for number in itertools.count(2) if (one := f"{name}_{number}") not in taken)
+            own = next(candidate for number in itertools.count(2) if (candidate := f"{name}_{number}") not in taken)
             taken.add(own)
             made.append(own)
         return made

@@ -121,13 +121,13 @@ def judge(mine: Any, sensitive: Any, views: Any) -> int:
 @njit(cache=True)
 def distinct_ids(mine: Any, ids: Any, enough: int) -> bool:
     """Return whether the people have at least so many different numbers."""
-    found = np.empty(len(mine), np.int64)
+    own = np.empty(len(mine), np.int64)
     for k in range(len(mine)):
-        found[k] = ids[mine[k]]
-    found.sort()
+        own[k] = ids[mine[k]]
+    own.sort()
     seen = 0
-    for k in range(len(found)):
-        if k == 0 or found[k] != found[k - 1]:
+    for k in range(len(own)):
+        if k == 0 or own[k] != own[k - 1]:
             seen += 1
             if seen >= enough:
                 return True

@@ -52,7 +52,7 @@ class HalvingRule:
     def box(self, rows: Integers) -> HalvedBox:
         """Return the box of these people."""
         values = np.bincount(self.sensitive[..., rows].ravel(), minlength=self.bounds.valued)
-        counts = np.array([*values, *(values[list(one)].sum() for one in self.bounds.members)], dtype=np.int64)
+        counts = np.array([*values, *(values[list(members)].sum() for members in self.bounds.members)], dtype=np.int64)
         return HalvedBox(rows, tuple(_distinct(column.codes[rows], column.size) for column in self.columns), counts)
 
     def place(self, box: HalvedBox) -> tuple[int, int] | None:

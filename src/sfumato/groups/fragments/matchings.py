@@ -51,6 +51,6 @@ def worst(left: Array, right: Array, sensitive: Array, limits: Sequence[Fraction
     pairs = Counter(zip(right.tolist(), sensitive.tolist(), strict=True))
     # Equal counts and bounds give equal beliefs: each is worked out once.
     kinds = {(joined[z], both, limits[s]) for (z, s), both in pairs.items()}
-    found = [(association(people, int(again), many, both), many, both, limit) for many, both, limit in kinds]
-    belief, many, both, limit = max(found, key=lambda one: (one[0] / one[3], one))
+    beliefs = [(association(people, int(again), many, both), many, both, limit) for many, both, limit in kinds]
+    belief, many, both, limit = max(beliefs, key=lambda kind: (kind[0] / kind[3], kind))
     return Worst(people, int(again), most, meeting(people, int(again), most), many, both, belief, limit)

@@ -137,8 +137,8 @@ def _cut(columns: Sequence[Column], moved: Sequence[str], promise: _Promise, pro
     lows, highs, child = tree_of(cut_levels(len(rows), cut, progress))
     verdict = judge_boxes(rows, lows, highs, secret.codes[0], groups)
     for box in np.flatnonzero(verdict == GREY):
-        found = promise.worst(rows[lows[box] : highs[box]])
-        verdict[box] = GOOD if found.presence <= alpha and found.belief <= found.limit else CERTAIN_PRESENCE
+        worst = promise.worst(rows[lows[box] : highs[box]])
+        verdict[box] = GOOD if worst.presence <= alpha and worst.belief <= worst.limit else CERTAIN_PRESENCE
     return _Tree(rows, lows, highs, child, verdict)
 
 
@@ -149,17 +149,17 @@ def _choose(tree: _Tree) -> tuple[Integers, Integers]:
     child = tree.child.tolist()
     solved = [False] * boxes
     for box in range(boxes - 1, -1, -1):
-        one, two = child[box]
-        solved[box] = good[box] or (one >= 0 and solved[one] and solved[two])
+        low, two = child[box]
+        solved[box] = good[box] or (low >= 0 and solved[low] and solved[two])
     chosen, lost, waiting = [], [], [0]
     while waiting:
         box = waiting.pop()
-        one, two = child[box]
-        parted = one >= 0 and solved[one] and solved[two]
+        low, two = child[box]
+        parted = low >= 0 and solved[low] and solved[two]
         if good[box] and not parted:
             chosen.append(box)
-        elif one >= 0:
-            waiting += [two, one]
+        elif low >= 0:
+            waiting += [two, low]
         else:
             lost.append(box)
     return np.array(chosen, dtype=np.int64), np.array(lost, dtype=np.int64)
@@ -170,14 +170,14 @@ def _unsolved(tree: _Tree, lost: Integers, promise: _Promise, moved: Sequence[st
     alpha, everybody = promise.alpha, len(promise.sensitive)
     people = int((tree.high - tree.low)[lost].sum())
     box = lost[np.argmax((tree.high - tree.low)[lost])]
-    found = promise.worst(tree.rows[tree.low[box] : tree.high[box]])
+    worst = promise.worst(tree.rows[tree.low[box] : tree.high[box]])
     together = " and ".join(moved)
     taken = "nobody fits" if people == everybody else f"{people:,} of {everybody:,} people do not fit"
     reasons = []
-    if found.presence > alpha:
-        reasons.append(_too_present(found, alpha, together))
-    if found.belief > found.limit:
-        reasons.append(_too_sure(found, together))
+    if worst.presence > alpha:
+        reasons.append(_too_present(worst, alpha, together))
+    if worst.belief > worst.limit:
+        reasons.append(_too_sure(worst, together))
     nearest, advice = _one_group(promise.worst(), promise.bounds, alpha)
     other = f"recode {together}" + (", or move another column" if others else "") + ', or name = "ambiguity"'
     return Infeasible(

@@ -148,19 +148,19 @@ def next_end(w: Any, g: Any, j: Any, code: Any, step: Any) -> Any:
     """
     at = ends(w.groups, w.kind, j)
     last = w.groups[g, at + 1] if step > 0 else w.groups[g, at]
-    found = code + step
+    end = code + step
     for _ in range(SCAN):
-        if (last - found) * step < 0:
+        if (last - end) * step < 0:
             return np.int64(-1)
-        if present(w.groups, g, found):
-            return found
-        found += step
-    found = np.int64(-1)
+        if present(w.groups, g, end):
+            return end
+        end += step
+    end = np.int64(-1)
     for k in range(w.groups[g, SIZE]):
         here = code_of(w.people, member(w.pool, w.groups, g, k), j)
-        if here != code and here != w.kind[j] and (found < 0 or (found - here) * step > 0):
-            found = here
-    return found
+        if here != code and here != w.kind[j] and (end < 0 or (end - here) * step > 0):
+            end = here
+    return end
 
 
 @inlined

@@ -123,9 +123,9 @@ def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word:
             continue
         best, column = 0.0, -1
         for j in range(len(unit)):
-            found = _variety(mine, codes, j, first, steps, unit, times) * np.exp(wobble * (2 * random_fraction(word) - 1))
-            if found > best:
-                best, column = found, j
+            variety = _variety(mine, codes, j, first, steps, unit, times) * np.exp(wobble * (2 * random_fraction(word) - 1))
+            if variety > best:
+                best, column = variety, j
         if column < 0:
             continue
         share = 0.5 + 0.3 * wobble * (random_fraction(word) - 0.5)

@@ -137,20 +137,20 @@ def variety(scale: BoxCost) -> Integers:
 
 def variety_of(scale: BoxCost, counts: Sequence[Integers]) -> Integers:
     """Return the same from how often each code of each column occurs; categories may be in any order."""
-    found = np.ones(len(scale.unit), np.int64)
+    variety = np.ones(len(scale.unit), np.int64)
     for j, count in enumerate(counts):
         many = int(count.sum())
         if scale.unit[j] > 0:
             alike = sum(times * times for times in count.tolist())
-            found[j] = round(scale.unit[j] * FINE) * (many**2 - alike) // many**2
+            variety[j] = round(scale.unit[j] * FINE) * (many**2 - alike) // many**2
         else:
             known = count if scale.absent[j] < 0 else count[: int(scale.absent[j])]
             place = scale.steps[scale.first[j] : scale.first[j] + len(known)]
             many = int(known.sum())
             if many:
                 middle = int((place * known).sum()) // many
-                found[j] = int((np.abs(place - middle) * known).sum()) * 13 // (10 * many)
-    return np.maximum(found, 1)
+                variety[j] = int((np.abs(place - middle) * known).sum()) * 13 // (10 * many)
+    return np.maximum(variety, 1)
 
 
 def _cut(space: Space, sensitive: Array, bounds: Bounds, least: int, weights: Floats, random: Randomness) -> Grouping:
@@ -173,10 +173,10 @@ def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) 
     )
     found_at = {int(v): k for k, v in enumerate(values)}
     named = zip(bounds.members, bounds.limits[bounds.valued :], strict=True)
-    sets = [(np.array([found_at[v] for v in one if v in found_at], dtype=np.int64), limit) for one, limit in named]
-    packing = pack(np.array(own.counts, dtype=np.int64), own.limits, [one for one in sets if len(one[0])])
+    sets = [(np.array([found_at[v] for v in members if v in found_at], dtype=np.int64), limit) for members, limit in named]
+    packing = pack(np.array(own.counts, dtype=np.int64), own.limits, [pair for pair in sets if len(pair[0])])
     places = np.concatenate([packing.left[:, None], *packing.classes], axis=1)
-    found: list[list[Integers]] = [[] for _ in range(places.shape[1])]
+    by_place: list[list[Integers]] = [[] for _ in range(places.shape[1])]
     by_value = rows[np.argsort(sensitive[rows], kind="stable")]
     ends = np.cumsum(counts)
     for v, parts in zip(values, places, strict=True):
@@ -185,9 +185,9 @@ def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) 
         if len(used) > 1:
             people = people[random.permutation(len(people))]
         for place, some in zip(used, np.split(people, np.cumsum(parts[used])[:-1]), strict=True):
-            found[place].append(some)
+            by_place[place].append(some)
     # In the order of the rows: whoever lists a pool's members later finds no trace of their values.
-    together = [np.sort(np.concatenate([np.empty(0, np.int64), *some])) for some in found]
+    together = [np.sort(np.concatenate([np.empty(0, np.int64), *some])) for some in by_place]
     classes, at = [], 1
     for pieces in packing.classes:
         classes.append(np.stack(together[at : at + pieces.shape[1]]))

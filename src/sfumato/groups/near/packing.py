@@ -56,12 +56,12 @@ def pack(counts: Integers, limits: Sequence[Fraction], sets: BoundedSets = ()) -
     for pools in islice(group_sizes(counts, limits, sets), _TRIED):
         if best is not None and pools * total >= least:
             break
-        found = pack_classes([(pools, counts)], limits, sets)
-        if found is None:
+        packing = pack_classes([(pools, counts)], limits, sets)
+        if packing is None:
             continue
-        blur = pools * (total - found.people_left) + (pools + _LEFT_OVER) * found.people_left
+        blur = pools * (total - packing.people_left) + (pools + _LEFT_OVER) * packing.people_left
         if best is None or blur < least:
-            best, least = found, blur
+            best, least = packing, blur
     return best or ClassPools((), counts)  # one group of everybody is always possible
 
 
@@ -105,8 +105,8 @@ def pack_classes(
 
 def _touched(pieces: Integers, places: Integers) -> Flags:
     """Return which pools hold a value of a set."""
-    found: Flags = pieces[places].sum(axis=0) > 0
-    return found
+    touched: Flags = pieces[places].sum(axis=0) > 0
+    return touched
 
 
 def _left_keeps(taken: Sequence[Integers], sets: BoundedSets) -> bool:
@@ -145,18 +145,18 @@ def _open(
         return np.argsort(filled, kind="stable")[:most]
     room = [top - int(touched.sum()) for touched, top in mine]
     fresh = np.sum([~touched for touched, _ in mine], axis=0)
-    found: list[int] = []
+    pools: list[int] = []
     space = 0
     for pool in np.lexsort((filled, fresh, filled >= height)).tolist():
         new = [k for k, (touched, _) in enumerate(mine) if not touched[pool]]
         if all(room[k] > 0 for k in new):
-            found.append(pool)
+            pools.append(pool)
             space += max(height - int(filled[pool]), 0)
             for k in new:
                 room[k] -= 1
-        if len(found) == most or space >= amount:
+        if len(pools) == most or space >= amount:
             break
-    return np.array(sorted(found, key=lambda pool: (filled[pool], pool)), dtype=np.int64)
+    return np.array(sorted(pools, key=lambda pool: (filled[pool], pool)), dtype=np.int64)
 
 
 def _pour(filled: Integers, amount: int) -> Integers:
@@ -178,10 +178,12 @@ def _exchange(pieces: Integers) -> Integers:
     for _ in range(_EXCHANGES):
         filled = pieces.sum(axis=0)
         away = np.argsort(-np.abs(filled * len(filled) - filled.sum()), kind="stable")
-        found = next((one for one in (_best_exchange(pieces, filled, int(pool)) for pool in away[:_FAR]) if one), None)
-        if found is None:
+        exchange = next(
+            (exchange for exchange in (_best_exchange(pieces, filled, int(pool)) for pool in away[:_FAR]) if exchange), None
+        )
+        if exchange is None:
             return pieces
-        high, low, gives, takes = found
+        high, low, gives, takes = exchange
         for value, source, target in ((gives, high, low), (takes, low, high)):
             if value < len(pieces):
                 amount = int(pieces[value, source])
@@ -190,11 +192,11 @@ def _exchange(pieces: Integers) -> Integers:
     return pieces
 
 
-def _best_exchange(pieces: Integers, filled: Integers, one: int) -> tuple[int, int, int, int] | None:
+def _best_exchange(pieces: Integers, filled: Integers, pool: int) -> tuple[int, int, int, int] | None:
     """Return fuller and emptier pool, and the values whose pieces they exchange (one more than values: nothing), or None."""
     best, chosen = 0, None
-    for other in np.flatnonzero(np.abs(filled - filled[one]) > 1):
-        high, low = (int(other), one) if filled[other] > filled[one] else (one, int(other))
+    for other in np.flatnonzero(np.abs(filled - filled[pool]) > 1):
+        high, low = (int(other), pool) if filled[other] > filled[pool] else (pool, int(other))
         gap = filled[high] - filled[low]
         moved = np.append(pieces[:, high], 0)[:, None] - np.append(pieces[:, low], 0)[None, :]
         np.fill_diagonal(moved, 0)  # a value's pieces in both pools stay: exchanging them would change nothing

@@ -114,7 +114,7 @@ def search_two_sizes(
     """
     total = counts.sum()
     best = below
-    found = (NO_LOSS, 0, 0, 0, 0)
+    best_pair = (NO_LOSS, 0, 0, 0, 0)
     for j in range(len(sizes)):
         for k in range(j + 1, len(sizes)):
             small, large = sizes[j], sizes[k]
@@ -133,17 +133,17 @@ def search_two_sizes(
                 at = _first_valid_position(counts, caps_by_size[j], caps_by_size[k], small, large, pair, last)
                 if at >= 0 and loss + at * step < best:
                     best = loss + at * step
-                    found = (best, small, b_small - at * step_small, large, b_large + at * step_large)
+                    best_pair = (best, small, b_small - at * step_small, large, b_large + at * step_large)
                 continue
             for at in range(last + 1):
                 n_small, n_large = b_small - at * step_small, b_large + at * step_large
                 valid = is_valid_pair(counts, caps_by_size[j], caps_by_size[k], small, large, n_small, n_large)
                 if valid and loss + at * step < best:
                     best = loss + at * step
-                    found = (best, small, n_small, large, n_large)
+                    best_pair = (best, small, n_small, large, n_large)
                 if valid and search == 1:
                     break
-    return found
+    return best_pair
 
 
 class _Flow(NamedTuple):

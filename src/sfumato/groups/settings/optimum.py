@@ -263,8 +263,8 @@ def _exchanges(cuts: Cuts) -> Integers:
     """Return the places (a, b, a + s, b − s) of all exchanges, those that save most first."""
     usable, costs = cuts.usable, cuts.problem.costs
     places = range(len(costs))
-    found = [(a, b, a + s, b - s) for a in places for b in places for s in range(1, _FURTHEST + 1) if a + 2 * s <= b]
-    moves = np.array(found, dtype=np.int64).reshape(-1, 4)
+    exchanges = [(a, b, a + s, b - s) for a in places for b in places for s in range(1, _FURTHEST + 1) if a + 2 * s <= b]
+    moves = np.array(exchanges, dtype=np.int64).reshape(-1, 4)
     moves = moves[usable[moves[:, 2]] & usable[moves[:, 3]]]
     saved = costs[moves[:, :2]].sum(axis=1) - costs[moves[:, 2:]].sum(axis=1)
     return moves[np.argsort(-saved, kind="stable")]

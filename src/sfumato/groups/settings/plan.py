@@ -51,8 +51,8 @@ def _search(problem: Problem, strategy: Strategy, search: SizeSearch, gap: float
             return None
         return Plan(best.setting, problem.restored(best.allocation), strategy, best.lower_bound, best.complete)
     if strategy == "top-down":
-        found = top_down(problem, search=search)
-        return None if found is None else Plan(found[0], problem.restored(found[1]), strategy)
+        plan = top_down(problem, search=search)
+        return None if plan is None else Plan(plan[0], problem.restored(plan[1]), strategy)
     setting = best_one_size(problem) if strategy == "one-size" else best_two_size(problem, search=search)
     if setting is None:
         return None

@@ -14,6 +14,7 @@ from sfumato.basis import BASES
 from sfumato.groups.grouping import Grouping
 from sfumato.release.manifest import Claim, Manifest, shared_by
 from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.weights import beside_weight
 from sfumato.table.column import Column, Domain, Events, code_type
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     alike = shared_by(rule.alike) if rule.all else None
     own: dict[str, Any] = {"one_row_per_person": one_row, "sets": sets, "several": several, "bundled": bundled}
     own["household"] = rule.household
-    claims = [Claim.association(task.against, alike=alike, by_band=rule.shares == "band", **own)]
+    claim = Claim.association(task.against, alike=alike, by_band=rule.shares == "band", **own)
+    claims = [beside_weight(claim, task.table.schema.to_dict())]
     if task.requirement.presence is not None:
         program = getattr(method, "grouping", "") == "halves"
         claims.insert(0, Claim.presence("stranger", form=form, program=program, one_row_per_person=one_row))

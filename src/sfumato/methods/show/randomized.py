@@ -11,6 +11,7 @@ from sfumato.randomize.apply import Randomized
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.release.parts import plain_values
 from sfumato.release.randomized import RandomizedRelease, randomized_claim
+from sfumato.release.weights import beside_weight
 from sfumato.table.column import Domain
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ def show_randomized(
     plain = plain_values(domain)
     parts = [{"part": k, **_described(part, plain, task.bounds, declared=plan.declared)} for k, part in enumerate(plan.parts, 1)]
     single = task.table.schema.one_row_per_person
+    claim = randomized_claim(task.against, declared=plan.declared, one_row_per_person=single)
     manifest = manifest_of(
         task,
         method,
         RandomizedRelease.form,
-        claims=(randomized_claim(task.against, declared=plan.declared, one_row_per_person=single),),
+        claims=(beside_weight(claim, task.table.schema.to_dict()),),
         parameters={"parameters": "declared" if plan.declared else "computed", "parts": parts},
     )
     return RandomizedRelease(manifest, task.quasi, domain, made.part, made.value, task.table.native).canonical()

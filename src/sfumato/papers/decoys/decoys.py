@@ -44,8 +44,7 @@ def assign_with_decoys(
     With `guarded`, decoys that a reader could strike out for everybody in their bucket by an association learned from the
     release are exchanged. That looks at quasi values, so the result holds against a reader only.
     """
-    slots = _plan_slots(plan.setting, make_room(plan.setting, bounds, decoys), canonical_order(bounds), decoys, random)
-    holder = _holders(codes, slots, random)
+    slots, holder = slots_with_decoys(codes, plan, bounds, decoys, random)
     before = excludable(quasi, slots, holder)
     exchanged = guard(quasi, slots, holder, random.spawn(Step.GUARD)) if guarded else 0
     after = excludable(quasi, slots, holder) if guarded else before
@@ -63,6 +62,12 @@ def assign_with_decoys(
         "guessing": guessing(slots, random.spawn(Step.GUESSES)),
     }
     return Grouping(group, slots.buckets, "tight" if guarded else "blind", figures={"decoys": measured}, shown=shown)
+
+
+def slots_with_decoys(codes: Array, plan: Plan, bounds: Bounds, decoys: int, random: Randomness) -> tuple[BucketValues, Integers]:
+    """Return what every bucket shows, and the row that holds each slot, −1 for a decoy."""
+    slots = _plan_slots(plan.setting, make_room(plan.setting, bounds, decoys), canonical_order(bounds), decoys, random)
+    return slots, _holders(codes, slots, random)
 
 
 def make_room(setting: Setting, bounds: Bounds, decoys: int) -> Integers:

@@ -126,7 +126,7 @@ class Query:
 
     `terms="original"`: in a recoded column a value means what it meant before, `age = 37` people of 37 (see
     `sfumato.query.language.meaning`). `terms="published"`: the published value itself, `age = 35` the band that is published as
-    35.
+    35. `weighted`: everybody counts by the weight that the release declares, and figures are those of the population.
     """
 
     condition: Condition = ANYBODY
@@ -136,6 +136,7 @@ class Query:
     having: Condition | None = None
     order_by: tuple[Order, ...] = ()
     limit: int | None = None
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if self.terms not in get_args(TermsOf):

@@ -101,12 +101,11 @@ class Terms(NamedTuple):
 class SumVariance(NamedTuple):
     """What is open in a sum.
 
-    `placement` is the variance of the placement; with u what is open of the terms in a box in units of log-odds, `alike` is the
-    square of Σ u over boxes, and `own` is Σ u²; `noise` is what noise adds.
+    `placement` is the variance of the placement; with u what is open of the terms in a box in units of log-odds, `own` is Σ u²;
+    `noise` is what noise adds.
     """
 
     placement: float
-    alike: float
     own: float
     noise: float
 
@@ -301,7 +300,7 @@ def spread(raked: Raked, terms: Terms, differ: Any) -> SumVariance:
     many, columns = len(terms.of), cells.levels.shape[1]
     room = _room(cells.start, goals.entry, len(terms.score), columns)
     placement, own, unsure = 0.0, 0.0, 0.0
-    alike, here = np.zeros(many), np.zeros(many)
+    here = np.zeros(many)
     for b in range(len(cells.start) - 1):
         entry = goals.entry[b]
         box = _BoxCells(cells.start[b], cells.start[b + 1], entry, goals.entry[b + 1] - entry, raked.place[b])
@@ -312,8 +311,6 @@ def spread(raked: Raked, terms: Terms, differ: Any) -> SumVariance:
         noisy, noise, free = _noise(box, goals.noise_variance, goals.shrinkage, room)
         unsure += noise
         placement += _left_open(box, terms, free, room, here)
-        for t in range(many):
-            alike[t] += here[t]
         own += _together(here, terms.of, len(terms.score))
         moved = _list_varying(cells.varies, b, room.varying)
         if noisy:
@@ -321,4 +318,4 @@ def spread(raked: Raked, terms: Terms, differ: Any) -> SumVariance:
             for t in range(columns):
                 room.varying[t] = t
         _grow(box, raked, terms, room, moved, noisy, differ)
-    return SumVariance(placement, _together(alike, terms.of, len(terms.score)), own, unsure)
+    return SumVariance(placement, own, unsure)

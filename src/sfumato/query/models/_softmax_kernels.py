@@ -290,19 +290,19 @@ class AskedPeople(NamedTuple):
 class SoftmaxAnswer(NamedTuple):
     """What the model says of the people asked about: how many have a wanted value, and what is open in that.
 
-    With A and Q Σ p(1 − p) over those asked and over the whole box, `placement` is Σ A·(1 − A/Q) over boxes. `missed` and
-    `squares` are Σ U and Σ U², where U is the same, but without the part of A/Q with which the box's count itself follows the
-    model (`shrinkage`). `noise` is what noise in the boxes' counts (of variance `noise_variance`) adds to the
-    variance, Σ (A/Q)²·noise_variance.
+    With A and Q Σ p(1 − p) over those asked and over the whole box, `placement` is Σ A·(1 − A/Q) over boxes. `squares` is Σ U²,
+    where U is the same, but without the part of A/Q with which the box's count itself follows the model (`shrinkage`). `noise`
+    is what noise in the boxes' counts (of variance `noise_variance`) adds to the variance, Σ (A/Q)²·noise_variance.
     `differ` is per level how those asked differ: Σ p(1 − p) over them less A/Q times that over their box, without that part.
+    `each` is per cell what every person asked about adds to ΣU.
     """
 
     found: float
     placement: float
-    missed: float
     squares: float
     noise: float
     differ: Any
+    each: Any
 
 
 def _ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any) -> SoftmaxAnswer:
@@ -313,7 +313,8 @@ def _ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any,
     place, small, scale, _ = packed
     many = times[rows[:count]] if len(times) else None
     asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
-    found, placement_variance, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
+    found, placement_variance, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
+    each = np.zeros(len(weight), np.float32)
     for b in np.flatnonzero(people).tolist():
         here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
         noise = float(noise_variance[entry[b] + listed].sum())
@@ -333,11 +334,12 @@ def _ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any,
         share = a / q
         u = max(0.0, a * (1.0 - (1.0 - free) * share))
         placement_variance += max(0.0, a * (1.0 - share))
-        missed, squares, unsure = missed + u, squares + u * u, unsure + share * share * noise
+        squares, unsure = squares + u * u, unsure + share * share * noise
+        each[here] = open_ * (1.0 - (1.0 - free) * share)
         more = open_ * (asked[here] - (1.0 - free) * share * weight[here])
         for group, at in zip(codes, first_of, strict=False):
             sums += np.bincount(at + group[here].astype(np.int64), more, len(sums))
-    return SoftmaxAnswer(found, placement_variance, missed, squares, unsure, np.bincount(line, sums[source], lines))
+    return SoftmaxAnswer(found, placement_variance, squares, unsure, np.bincount(line, sums[source], lines), each)
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
@@ -358,9 +360,9 @@ def ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any, 
     boxes, largest = len(start) - 1, 0
     for b in range(boxes):
         largest = max(largest, start[b + 1] - start[b])
-    spread, sums = np.empty(largest, np.float32), np.zeros(first_of[-1])
+    spread, sums, each = np.empty(largest, np.float32), np.zeros(first_of[-1]), np.zeros(len(weight), np.float32)
     at, by = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.float32)
-    found, placement_variance, missed, squares, unsure = 0.0, 0.0, 0.0, 0.0, 0.0
+    found, placement_variance, squares, unsure = 0.0, 0.0, 0.0, 0.0
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         if people[b] == 0:
@@ -413,10 +415,10 @@ def ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any, 
         share = a / q
         placement_variance += max(0.0, a * (1.0 - share))
         u = max(0.0, a * (1.0 - (1.0 - free) * share))
-        missed += u
         squares += u * u
         unsure += share * share * noise
         for i in range(many_cells):
+            each[first + i] = own[i] * (1.0 - (1.0 - free) * share)
             own[i] *= here[i] - (1.0 - free) * share * people_of[i]
         for g in range(len(codes)):
             code, into = codes[g, first:last], sums[first_of[g] : first_of[g + 1]]
@@ -425,7 +427,7 @@ def ask(asked_of: AskedPeople, cells: Any, joint: Any, wanted: Any, goals: Any, 
     differ = np.zeros(lines)
     for f in range(len(source)):
         differ[line[f]] += sums[source[f]]
-    return SoftmaxAnswer(found, placement_variance, missed, squares, unsure, differ)
+    return SoftmaxAnswer(found, placement_variance, squares, unsure, differ, each)
 
 
 class Halves(NamedTuple):

@@ -5,7 +5,7 @@ Cells and the trend estimator know people by `Levels`: the directions in which l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -140,12 +140,17 @@ class Directions:
     block: Integers  # of each direction; −1 for the first
 
 
-def number_levels(table: RowIndex, columns: Sequence[Column]) -> tuple[Small, Directions]:
-    """Return every person's levels, numbered column by column, and the directions in which they may differ."""
+def number_levels(
+    table: RowIndex, columns: Sequence[Column], bands: Mapping[int, Bytes] | None = None
+) -> tuple[Small, Directions]:
+    """Return every person's levels, numbered column by column, and the directions in which they may differ.
+
+    Where noisy tables show a column by `bands` of its codes, these are its levels.
+    """
     parts, blocks, shapes, numbered = [], [], [], []
     first = 0
     for j, (column, times, codes) in enumerate(zip(columns, table.counts, table.codes, strict=True)):
-        of = levels_of(column, times)
+        of = levels_of(column, times) if bands is None else bands[j]
         numbered.append(of[codes].astype(np.int32) + np.int32(first))
         known = Levels.of(column, of, times)
         size = len(known.share)

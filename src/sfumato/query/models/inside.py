@@ -4,7 +4,7 @@ The multiplicative model (`sfumato.query.models.softmax`) is **raked**: in every
 has as many people as the box shows and each person's chances add up to one. What the model misses between boxes so stays
 where it was seen.
 
-**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has four parts, with p a
+**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has five parts, with p a
 person's chance of a wanted value, A and Q the sums of p(1 − p) over the asked people of a box and over all of it, and U =
 A·(1 − A/Q), which is the variance of a random placement that keeps the box's count:
 
@@ -12,8 +12,11 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
 - Dᵀ S D, for the weights: D is how the directions of those asked differ from those of their boxes, S the inverse of what
   the boxes tell about the weights of a value in the set asked for, with a prior four times as wide, times how much worse
   than chance boxes fit;
-- a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the
-  release: `learn_model_error`.
+- a²·ΣU² and b²·|D|², for what the model misses in every box anew, and in all of them alike: every weight is off by b. a and b
+  are learned from the release: `learn_model_error`;
+- Σ t·y² over codes of a column asked about that share a level with others (`sharing`): rare categories and neighbouring numbers
+  have no weight of their own. t is what is unknown of such weights of the column before boxes speak, y what those asked who have
+  the code add to ΣU, less the mean of its level.
 
 With noise in the counts, they are first moved to what they are expected to be given model and noise
 (`sfumato.query.models.softmax`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
@@ -25,7 +28,7 @@ By how much more than chance and weights explain it is off says a², from single
 always the half is asked about that has more of one direction. Both are as large as the pairs still allow, by one standard error,
 so that few pairs excuse nothing. Boxes are split along columns that could be cut, where the model has learned from the very
 differences that it is asked about: what all boxes miss alike does not show in splits. In most releases tried they gave b = 0,
-with which intervals of random sets and ranges held .78 to .98. So b is at least `ALIKE`: see docs/answers.md.
+with which intervals of ranges held .85 to 1.00. So b is at least `ALIKE`: see docs/answers.md.
 """
 
 from __future__ import annotations
@@ -41,15 +44,18 @@ from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.model_cache import fitting
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
+from sfumato.query.models.margins import MarginFit, ShownMargins, rake_tables, table_sums
+from sfumato.query.models.margins import believed as believed_tables
+from sfumato.query.models.pairs import box_means, pair_boxes
 from sfumato.query.models.protocol import Moments
-from sfumato.query.models.softmax import Fit, Goals, goals_of, learn_weights, places, rake, rarer
+from sfumato.query.models.softmax import START, Fit, Goals, goals_of, known_totals, learn_weights, places, rake, rarer
 from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
 
 WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 FEW_VALUES = 3  # sets of more values share one decomposition
 _ROOTS = 1 << 26  # bytes that are kept of such sets' own decompositions
-UNTOLD, MOSTLY = 0.8, 0.5  # an answer is mostly prior if so much of what was unknown before still is, and that much of its error
+UNTOLD, MOSTLY = 0.95, 0.5  # mostly prior: so much of what was unknown before still is, and that much of its error
 
 PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
 
@@ -64,6 +70,17 @@ class Packed(NamedTuple):
     small: Array
     scale: Array
     whole: Array
+
+
+class Sharing(NamedTuple):
+    """The codes of a column in levels: the level of each, the codes of each level, and τ² of what is a code's own, by value.
+
+    That is as unknown as the weights of the column's levels of one code are before boxes speak.
+    """
+
+    level: Integers
+    many: Integers
+    tau2: Floats
 
 
 class Unknown(NamedTuple):
@@ -92,13 +109,14 @@ class Inside:
     scale: Array  # what 1 of them is, for every goal
     model_error: Floats  # a², b²
     mostly: float = MOSTLY
+    margins: MarginFit | None = None
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     @classmethod
     def fit(cls, groups: Buckets) -> Inside:
         """Return what the boxes of a release teach about the chances of each person."""
-        return cls.of_cells(groups, *cells_of(groups.index, groups.columns))
+        return cls.of_cells(groups, *cells_of(groups.index, groups.columns, groups.margins))
 
     @classmethod
     def of_cells(cls, groups: Buckets, cells: Cells, directions: Directions, model_error: Floats | None = None) -> Inside:
@@ -106,14 +124,20 @@ class Inside:
         index, noise = groups.index, groups.noise_variance
         shown = np.zeros((index.groups, index.values))
         shown[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
-        weights = learn_weights(cells, directions, shown, noise)
-        goals = goals_of(cells, directions, weights, shown, noise)
+        tables = None if groups.margins is None else groups.margins.of_cells(index, cells)
+        weights = learn_weights(cells, directions, shown, noise, further=tables)
+        goals = goals_of(cells, directions, weights, shown, noise, tables)
         chances = rake(cells, directions, weights, goals)
+        margins = None
+        if groups.margins is not None and tables is not None:
+            believed = believed_tables(tables, table_sums(cells, goals, tables, chances), known_totals(shown, noise, tables))
+            goals = rake_tables(cells, goals, tables, believed[0], chances)
+            margins = MarginFit(groups.margins.banded, tables, *believed)
         small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
         kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
         if model_error is None:
             model_error = learn_model_error(cells, directions, [shown], noise)
-        return cls(index, cells, directions, weights, goals, small, scale, model_error)
+        return cls(index, cells, directions, weights, goals, small, scale, model_error, margins=margins)
 
     @cached_property
     def place(self) -> Integers:
@@ -145,10 +169,51 @@ class Inside:
         """Return how many of those asked about have a wanted value, as far as their chances tell."""
         wanted = question.piece.values
         asked = self._ask(wanted, question.rows, question.people, question.hits)
-        unknown = self._unknown(wanted, self.directions.matrix.T @ asked.differ)
-        own, common = self.model_error.tolist()
-        variance = asked.placement + unknown.variance + asked.noise + own * asked.squares + common * asked.missed**2
-        return Moments(asked.found, variance, unknown.note(variance, self.mostly), unknown.variance)
+        along = self.directions.matrix.T @ asked.differ
+        unknown = self._unknown(wanted, along)
+        unseen = self._unseen(question, along, asked.each)
+        loose = unknown.variance + unseen
+        variance = asked.placement + loose + asked.noise + float(self.model_error[0]) * asked.squares
+        note = unknown.note(variance, self.mostly)
+        if self.margins is not None:
+            # Values that share a level share its band: tables do not tell them apart.
+            within = max(0.0, unseen - float(self.model_error[1] * (along[1:] @ along[1:])))
+            narrow, left = self.margins.narrowed(question, self.index, variance - within)
+            variance, loose = narrow + within, left * (loose - within) + within
+            note = note if left == 1.0 else ""
+        return Moments(asked.found, variance, note, loose)
+
+    def _unseen(self, question: Asked, along: Floats, each: Array) -> float:
+        """Return the variance of what no weight says: what all boxes miss alike, and what tells values that share a level."""
+        values, own, p = rarer(question.piece.values, self.share)
+        if not 0 < p < 1:
+            return 0.0
+        part, found = (own / p) ** 2, float(self.model_error[1] * (along[1:] @ along[1:]))
+        condition, rows = question.piece.rows, question.rows[: question.people]
+        for column in self.sharing if condition.rest else condition.tables:
+            if column in self.sharing:
+                level, many, tau2 = self.sharing[column]
+                people = each[self.cells.cell[rows]] * self.index.table.heads(rows)
+                of_code = np.bincount(self.index.table.codes[column][rows], people, len(level)).astype(np.float64)
+                of_code -= (np.bincount(level, of_code, len(many)) / many)[level]
+                found += float(part @ tau2[values]) * float(of_code @ of_code)
+        return found
+
+    @cached_property
+    def sharing(self) -> dict[int, Sharing]:
+        """By column, which of its codes share a level with others: columns where every code has its own are left out."""
+        found, lines = {}, self.directions.matrix != 0
+        for column, (codes, counts) in enumerate(zip(self.index.table.codes, self.index.table.counts, strict=True)):
+            lowest, most = (int(end) for end in (self.cells.levels[:, column].min(), self.cells.levels[:, column].max()))
+            level = np.full(len(counts), most - lowest + 1)  # what nobody has is of no level
+            level[codes] = self.cells.levels[self.cells.cell, column] - lowest
+            many = np.maximum(np.bincount(level[counts > 0], minlength=most - lowest + 2), 1)
+            if many.max() > 1:
+                alone = (lines.sum(axis=0) == 1) & lines[lowest : most + 1].any(axis=0)
+                alone[0] = False
+                tau2 = self.softmax.tau2[alone].mean(axis=0) if alone.any() else np.full(self.index.values, START)
+                found[column] = Sharing(level, many, WIDER * tau2)
+        return found
 
     def _ask(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> kernels.SoftmaxAnswer:
         hits = self.index.count(rows, people) if hits is None else hits
@@ -238,6 +303,7 @@ class Inside:
     def to_arrays(self) -> dict[str, Array]:
         """Return what was fitted, as arrays to be kept."""
         named = {**self.cells._asdict(), **vars(self.directions), **vars(self.softmax)}
+        named |= {} if self.margins is None else self.margins.to_arrays()
         return {**named, "small": self.small, "unit": self.scale, "model_error": self.model_error, **self.goals._asdict()}
 
     @classmethod
@@ -272,17 +338,19 @@ class Inside:
         small = fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2")
         unit = fitting(arrays, "unit", value.shape, "<f4")
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
-        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)))
+        shown = groups.margins
+        margins = None if shown is None else MarginFit.from_arrays(arrays, shown, index, cells)
+        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)), margins=margins)
 
 
-def cells_of(index: BucketIndex, columns: Sequence[Column]) -> tuple[Cells, Directions]:
+def cells_of(index: BucketIndex, columns: Sequence[Column], margins: ShownMargins | None = None) -> tuple[Cells, Directions]:
     """Return the cells of the boxes and the directions in which they differ: quasi columns alone decide about both."""
-    numbered, directions = number_levels(index.table, columns)
+    numbered, directions = number_levels(index.table, columns, None if margins is None else margins.bands)
     return Cells.of(index, numbered), directions
 
 
-ALIKE = 0.2
-"""The least b that is assumed where everybody has one value."""
+ALIKE = 0.1
+"""The least b that is assumed."""
 
 _FEWEST = 20  # boxes; of fewer nothing is learned
 _UNLEARNED = 0.5  # a, then
@@ -396,43 +464,6 @@ def _excess(off: Floats, chance: Floats, square: Floats, units: int) -> float:
         found = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
         low, high = (middle, high) if len(off) and found.mean() > least else (low, middle)
     return high if high > 1e-9 else 0.0
-
-
-def box_means(cells: Cells, directions: Directions) -> Floats:
-    """Return the mean of every direction in every box."""
-    boxes, lines = len(cells.start) - 1, len(directions.matrix)
-    box = np.repeat(np.arange(boxes), np.diff(cells.start))
-    counts = np.zeros((boxes, lines))
-    for column in cells.levels.T:
-        counts += np.bincount(box * lines + column, cells.weight, boxes * lines).reshape(boxes, lines)
-    return (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
-
-
-def pair_boxes(means: Floats) -> tuple[Integers, Flags]:
-    """Return which pair each box belongs to, and whether it is of its first half: boxes are halved where they lie widest.
-
-    Pairs are two boxes, or three of which one is the first half.
-    """
-    boxes = len(means)
-    order, part = np.arange(boxes), np.zeros(boxes, np.int64)
-    while True:
-        start = np.flatnonzero(np.r_[True, part[1:] != part[:-1]])
-        size = np.diff(np.r_[start, boxes])
-        if (size <= 3).all():
-            break
-        own = means[order]
-        spread = np.add.reduceat(own**2, start) / size[:, None] - (np.add.reduceat(own, start) / size[:, None]) ** 2
-        widest = np.repeat(spread.argmax(axis=1), size)
-        sort = np.lexsort((order, own[np.arange(boxes), widest], part))
-        order = order[sort]
-        place = np.arange(boxes) - np.repeat(start, size)
-        half = np.repeat(np.where(size > 3, (size + 1) // 2, size), size)
-        part = 2 * part + (place >= half)
-        part = np.unique(part, return_inverse=True)[1]
-    place = np.arange(boxes) - np.repeat(start, size)
-    whole, first = np.empty(boxes, np.int64), np.empty(boxes, bool)
-    whole[order], first[order] = part, place == 0
-    return whole, first
 
 
 def _signs(means: Floats, whole: Integers, first: Flags, pairs: int) -> Floats:

@@ -172,7 +172,12 @@ class Association:
     def add(self, question: AskedSum) -> Moments:
         """Return a sum over people: terms of one score are one covariate of them, errors of several scores add up."""
         index, terms = self.index, question.terms
-        if len(terms) == 1 and terms[0].numbers is None and len(ends := np.unique(terms[0].scores)) == 2:
+        if (
+            len(terms) == 1
+            and terms[0].numbers is None
+            and terms[0].weight is None
+            and len(ends := np.unique(terms[0].scores)) == 2
+        ):
             low, span = float(ends[0]), terms[0].times * float(ends[1] - ends[0])
             asked = Asked.of(index, Piece(terms[0].scores == ends[1], terms[0].rows))
             known = asked.uniform

@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.query.models import _placing_kernels as kernels
 from sfumato.query.models.inside import WIDER, Inside
+from sfumato.query.models.margins import rake_tables
 from sfumato.query.models.softmax import Goals, rake_with, tables_of
 from sfumato.randomness import Randomness
 
@@ -34,8 +35,11 @@ def person_chances(model: Inside) -> Array:
 def draw_values(model: Inside, random: Randomness) -> Small:
     """Return one value for each person, in the order of the index: a proper draw."""
     index, cells = model.index, model.cells
-    goals = _draw_counts(model, random.spawn(_COUNTS))
+    coins = random.spawn(_COUNTS)
+    goals = _draw_counts(model, coins)
     chances = rake_with(cells, _draw_tables(model, random.spawn(_PARAMETERS)), goals)
+    if model.margins is not None:
+        goals = _draw_margins(model, goals, chances, coins)
     first = np.concatenate(([0], np.cumsum(index.sizes))).astype(np.int64)
     coins = random.spawn(_PLACES)
     number = np.zeros(index.rows, np.int64)
@@ -60,7 +64,7 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
 
     A weight says how a value's odds change against all others together. Those of the others are drawn too: so each has the
     part 1 − share of its variance, with which the odds of v against the rest have all of it, 1/π + 1/(1 − π) = 1/(π(1 − π)).
-    What is missed is shared out between a level and the others of its column in the same way.
+    So has what all boxes miss alike, by which every weight is off.
     """
     from scipy.linalg import cholesky, solve_triangular
 
@@ -75,11 +79,9 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
         away = solve_triangular(root, deviates[v], lower=True, trans="T", check_finite=False)
         # What all people share, the first direction, is settled by raking.
         weights[1:, v] += np.sqrt(max(1.0, float(fit.chi2[v])) * rest[v]) * away[1:]
-    people = np.bincount(model.cells.levels.ravel(), np.repeat(model.cells.weight, model.cells.levels.shape[1]), len(matrix))
-    others = 1.0 - people / model.index.people
-    missed = normals(random, len(matrix) * values).reshape(len(matrix), values)
-    missed *= np.sqrt(model.model_error[1] * np.outer(others, rest))
-    return tables_of(matrix, weights) * np.exp(missed)
+    missed = normals(random, (wide - 1) * values).reshape(wide - 1, values)
+    weights[1:] += np.sqrt(model.model_error[1] * rest) * missed
+    return tables_of(matrix, weights)
 
 
 def _draw_counts(model: Inside, random: Randomness) -> Goals:
@@ -92,6 +94,18 @@ def _draw_counts(model: Inside, random: Randomness) -> Goals:
     sizes = model.cells.sizes
     total = np.bincount(box, drawn, len(sizes))
     return goals._replace(people=_rounded(drawn * (sizes / np.maximum(total, 1e-9))[box], goals.entry, random))
+
+
+def _draw_margins(model: Inside, goals: Goals, chances: Array, random: Randomness) -> Goals:
+    """Scale chances, in place, to counts of noisy tables drawn from what noise leaves open; return what boxes hold then."""
+    margins = model.margins
+    assert margins is not None
+    people = margins.people + np.sqrt(margins.variance) * normals(random, margins.people.size).reshape(margins.people.shape)
+    drawn = rake_tables(model.cells, goals, margins.groups, np.maximum(people, 0.01 * margins.people), chances)
+    box = np.repeat(np.arange(len(goals.entry) - 1), np.diff(goals.entry))
+    total = np.bincount(box, drawn.people, len(goals.entry) - 1)
+    counts = drawn.people * (model.cells.sizes / np.maximum(total, 1e-9))[box]
+    return drawn._replace(people=_rounded(counts, goals.entry, random))
 
 
 def _rounded(counts: Floats, entry: Integers, random: Randomness) -> Floats:

@@ -12,8 +12,9 @@ that explains most of the box:
 - Σ_v (1 − f_v)·D_vᵀ S_v D_v, for the weights: D_v = Σ_i φ_i·p_iv·(r_iv − r̄_i) is how the sum grows with those of v, S_v
   what is unknown of them, f_v the share of v. Matrices are those of single values, as if others stood still; 1 − f_v takes out
   what is then counted twice (in an independence model this is exact);
-- what the model misses: each term's placement variance in units of log-odds, as for counts; groups of people err each for
-  itself, different scores of the same people alike;
+- what the model misses in every box anew: each term's placement variance in units of log-odds, as for counts; groups of people
+  err each for itself, different scores of the same people alike. In all boxes alike: b²·|½·Σ_v |D_v||², as if
+  values with the same sign erred together, which for a set of values is b²·|D|²;
 - with noise, what it leaves open of λ's combination, which also moves with the weights as far as counts follow the model.
 """
 
@@ -106,10 +107,12 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
     laid_out = kernels.Terms(of, scores, unit, weight, both)
     spread = kernels.spread(_raked(inside), laid_out, differ)
-    unknown = _unknown(inside, inside.directions.matrix.T @ differ)
+    along = inside.directions.matrix.T @ differ
+    unknown = _unknown(inside, along)
     a2, b2 = inside.model_error.tolist()
-    variance = spread.placement + unknown.variance + spread.noise + a2 * spread.own + b2 * spread.alike
-    return Moments(mean_of(inside, terms), variance, unknown.note(variance, inside.mostly), unknown.variance)
+    loose = unknown.variance + b2 * float(((np.abs(along[1:]).sum(axis=1) / 2) ** 2).sum())
+    variance = spread.placement + loose + spread.noise + a2 * spread.own
+    return Moments(mean_of(inside, terms), variance, unknown.note(variance, inside.mostly), loose)
 
 
 def _unknown(inside: Inside, along: Floats) -> Unknown:

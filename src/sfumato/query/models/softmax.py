@@ -24,7 +24,7 @@ have the least noise of all that a release shows, and a model that is off in the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -67,9 +67,39 @@ class Fit:
         return np.tensordot(parts[used], self.precision[used].astype(np.float64), axes=1).astype(np.float64)
 
 
-def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, rounds: int = ROUNDS) -> Fit:
+class FurtherGroups(Protocol):
+    """Other groups of the same people whose noisy counts are learned from too (`sfumato.query.models.margins`)."""
+
+    def expected(self, cells: Cells, tables: Floats, /) -> Floats:
+        """Return [groups × values]: how many people the model expects."""
+
+    def pull(self, cells: Cells, tables: Floats, expected: Floats, gradient: Floats, /) -> None:
+        """Add to the gradient of the log-likelihood by level and value."""
+
+    def likelihood(self, expected: Floats, /) -> float:
+        """Return the log-likelihood of what the groups show, up to a constant."""
+
+    def slopes(self, cells: Cells, tables: Floats, /) -> Array:
+        """Return [groups × levels × values]: how expected counts grow with the weights of levels."""
+
+    def sums(self) -> tuple[Floats, Floats]:
+        """Return [times × values] how many people have each value, as often as groups say it, and the noise in each."""
+
+    @property
+    def noise(self) -> float:
+        """The variance of the noise in a count."""
+
+
+def learn_weights(
+    cells: Cells,
+    directions: Directions,
+    shown: Floats,
+    noise: Floats,
+    rounds: int = ROUNDS,
+    further: FurtherGroups | None = None,
+) -> Fit:
     """Return the weights that make what boxes show [boxes × values] most likely; `noise` is the variance in each box's counts."""
-    matrix, totals = directions.matrix, likely_totals(shown, noise)
+    matrix, totals = directions.matrix, known_totals(shown, noise, further)
     share = np.maximum(totals, 0.5) / max(totals.sum(), 1.0)
     which, scale = matrices_of(totals)
     weights = np.zeros((matrix.shape[1], shown.shape[1]))
@@ -81,20 +111,25 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
     for turn in range(rounds):
         tables = tables_of(matrix, weights)
         expected, gradient = kernels.score(cells, tables, shown, noise)
-        if _likelihood(shown, expected, noise) - _penalty(weights, tau2) < before[0] - 1e-6 * abs(before[0]):
+        likely = _likelihood(shown, expected, noise)
+        if further is not None:
+            beside = further.expected(cells, tables)
+            further.pull(cells, tables, beside, gradient)
+            likely += further.likelihood(beside)
+        if likely - _penalty(weights, tau2) < before[0] - 1e-6 * abs(before[0]):
             bold /= 3.0
             weights = before[1] + bold * step
             continue
         bold = min(1.0, 1.5 * bold)
         if curvature is None or turn in _REFRESH:
-            precision = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
+            precision = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise, further)
             curvature = Curvature.of(precision, which, scale, tau2)
             if turn:
                 tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
         pull = matrix.T @ gradient - weights / tau2
         # Every value's step is taken as if the others stood still: (1 − share) keeps two of them from overshooting together.
         step = np.clip(curvature.solve(pull) * (1.0 - share), -_LEAP, _LEAP)
-        before = _likelihood(shown, expected, noise) - _penalty(weights, tau2), weights
+        before = likely - _penalty(weights, tau2), weights
         weights = weights + bold * step
     tables = tables_of(matrix, weights)
     expected, _ = kernels.score(cells, tables, shown, noise)
@@ -102,20 +137,29 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
         weights[0] += np.log(totals / np.maximum(expected.sum(axis=0), _FEW))
         tables = tables_of(matrix, weights)
         expected, _ = kernels.score(cells, tables, shown, noise)
-    precision = _information(cells, matrix, tables, expected, expected, which, noise)
+    precision = _information(cells, matrix, tables, expected, expected, which, noise, further)
     size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
     chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
     chi2 = ((shown - expected) ** 2 / chance * expected).sum(axis=0) / np.maximum(expected.sum(axis=0), _FEW)
     return Fit(weights, tau2, precision, which, scale, chi2)
 
 
-def likely_totals(shown: Floats, noise: Floats) -> Floats:
-    """Return how many people have each value, as far as the sums of what boxes show tell [values].
+def known_totals(shown: Floats, noise: Floats, further: FurtherGroups | None) -> Floats:
+    """Return how many people have each value, as boxes and other groups of the same people tell it together."""
+    sums, variance = shown.sum(axis=0), float(noise.sum())
+    if further is not None:
+        others, unsure = further.sums()
+        weight = np.concatenate(([1.0 / variance], 1.0 / unsure))
+        sums, variance = (weight @ np.vstack([sums, others])) / weight.sum(), 1.0 / float(weight.sum())
+    return likely_totals(sums, float(np.sqrt(variance)))
+
+
+def likely_totals(sums: Floats, spread: float) -> Floats:
+    """Return how many people have each value, as far as sums that have noise of this spread tell [values].
 
     With noise a sum is normal around the people there are, of whom there are no fewer than 0; all of them together are known. So
     each is the mean of a normal law cut off at 0, and all laws are moved down by as much as makes the means add up.
     """
-    sums, spread = shown.sum(axis=0), float(np.sqrt(noise.sum()))
     if spread == 0.0:
         known: Floats = np.maximum(sums, 0.0)
         return known
@@ -229,7 +273,14 @@ class Curvature:
 
 
 def _information(
-    cells: Cells, matrix: Floats, tables: Floats, expected: Floats, seen: Floats, which: Integers, noise: Floats
+    cells: Cells,
+    matrix: Floats,
+    tables: Floats,
+    expected: Floats,
+    seen: Floats,
+    which: Integers,
+    noise: Floats,
+    further: FurtherGroups | None = None,
 ) -> Array:
     """Return Σ_b X Xᵀ / variance for every matrix of values; the variance is smaller where more is `seen` than `expected`."""
     boxes, (lines, wide) = len(expected), matrix.shape
@@ -255,6 +306,12 @@ def _information(
         along = np.ascontiguousarray(along.transpose(2, 0, 1))
         precision += along.transpose(0, 2, 1) @ along
     precision *= np.float32(boxes / len(chosen))
+    if further is not None:
+        mean = by_matrix(further.expected(cells, tables))
+        root = (1.0 / np.sqrt(mean + further.noise)).astype(np.float32)
+        along = np.matmul(matrix.T.astype(np.float32), by_matrix(further.slopes(cells, tables))) * root[:, None, :]
+        along = np.ascontiguousarray(along.transpose(2, 0, 1))
+        precision += along.transpose(0, 2, 1) @ along
     return precision
 
 
@@ -278,12 +335,14 @@ class Goals(NamedTuple):
     shrinkage: Floats
 
 
-def goals_of(cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats) -> Goals:
+def goals_of(
+    cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats, further: FurtherGroups | None = None
+) -> Goals:
     """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
     noise_variance, shrinkage = np.zeros_like(shown), np.zeros_like(shown)
     if noise.any():
         expected, _ = kernels.score(cells, tables_of(directions.matrix, fit.weights), shown, noise)
-        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, likely_totals(shown, noise))
+        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, known_totals(shown, noise, further))
         shown, noise_variance = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
         shrinkage = noise_variance / expected
         shown = np.maximum(shown * (cells.sizes / np.maximum(shown.sum(axis=1), _LEAST))[:, None], _LEAST)

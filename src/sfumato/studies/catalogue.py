@@ -1,0 +1,54 @@
+"""Which studies there are: every module of a paper's folder that has a STUDY, by the paper's number and the figure's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from sfumato.errors import InputError, did_you_mean
+from sfumato.studies.study import Paper, Study
+
+FOLDERS: Mapping[Paper, str] = {"001": "buckets", "002": "domain", "003": "matching", "004": "fragments"}
+_FIGURE = re.compile(r"(fig\d+|table\d+|theorem\d+|section\d+|partitions)")
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Return the module of every study by its name, Figure 3 before Figure 11."""
+    here = Path(__file__).parent
+    found = {
+        f"{paper}-{figure.group()}": f"sfumato.studies.{folder}.{file.stem}"
+        for paper, folder in FOLDERS.items()
+        for file in (here / folder).glob("*.py")
+        if (figure := _FIGURE.match(file.stem))
+    }
+    return {name: found[name] for name in sorted(found, key=_in_order)}
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)]
+
+
+def names() -> list[str]:
+    """Return the names of all studies."""
+    return list(_modules())
+
+
+def chosen(asked: list[str]) -> list[str]:
+    """Return the studies that are asked for: all without a name, all of a paper by its number."""
+    unknown = [name for name in asked if not any(known == name or known.startswith(f"{name}-") for known in names())]
+    if unknown:
+        guess = did_you_mean(unknown[0], names())
+        raise InputError(f"there is no study {unknown[0]!r}", hint=guess or "`sfumato study list` says which there are")
+    return [known for known in names() if not asked or any(known == name or known.startswith(f"{name}-") for name in asked)]
+
+
+def study_of(name: str) -> tuple[Study, str]:
+    """Return a study and its question."""
+    module = import_module(_modules()[name])
+    study = module.STUDY
+    assert isinstance(study, Study)
+    return study, (module.__doc__ or name).strip().splitlines()[0]

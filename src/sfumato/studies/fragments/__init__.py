@@ -1,0 +1,1 @@
+"""Ambiguity and PriView: 004."""

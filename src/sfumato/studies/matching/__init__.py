@@ -1,0 +1,1 @@
+"""Heterogeneous generalization: 003."""

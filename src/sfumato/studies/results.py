@@ -1,0 +1,151 @@
+"""Results of studies on disk: measured once for the same settings, case by case, so that a killed study goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.studies.source import Source
+from sfumato.studies.study import Result, Rows, Size, Study
+
+_KEY = b"sfumato.study"
+Say = Callable[[str], None]
+
+
+@dataclass
+class _Run:
+    """A study under way: where its cases lie, what is the same for all of them, and seconds of cases that were done before."""
+
+    cases: Path
+    same: dict[str, Any]
+    say: Say
+    earlier: float = 0.0
+
+
+_UNDER_WAY: ContextVar[_Run | None] = ContextVar("study", default=None)
+
+
+@contextmanager
+def _under_way(run: _Run) -> Iterator[_Run]:
+    token = _UNDER_WAY.set(run)
+    try:
+        yield run
+    finally:
+        _UNDER_WAY.reset(token)
+
+
+def silent(words: str) -> None:
+    """Say nothing."""
+
+
+def run(
+    name: str, study: Study, size: Size, results: Path, *, source: Source | None = None, again: bool = False, say: Say = silent
+) -> tuple[Result, bool]:
+    """Return what a study finds, and whether it had to be measured: a result with the same settings is taken as it is."""
+    given = source or study.source()
+    known = None if again else load(name, size, results)
+    settings = json.loads(json.dumps(dict(study.settings(size))))
+    if known is not None and known.settings == settings and known.source == given.name:
+        return known, False
+    if again:
+        rmtree(results / "cases" / name, ignore_errors=True)
+    found = [measured(name, study, size, seed, results, source=given, say=say) for seed in seeds_of(study, size)]
+    result = Result(name, size, given.name, settings, sum(seconds for seconds, _ in found), [rows for _, rows in found])
+    _save(result, results)
+    return result, True
+
+
+def seeds_of(study: Study, size: Size) -> range:
+    """Return the seeds of a study; one where nothing is drawn."""
+    return range(1, study.settings(size).get("seeds", 1) + 1)
+
+
+def measured(
+    name: str, study: Study, size: Size, seed: int, results: Path, *, source: Source, say: Say = silent
+) -> tuple[float, Rows]:
+    """Return processor seconds and rows of one seed, measured once for the same settings."""
+    settings = study.settings(size)
+    asked = {key: value for key, value in settings.items() if key != "seeds"} | ({"seed": seed} if "seeds" in settings else {})
+    path = results / "cases" / name / f"seed-{_digest({'source': source.name, **asked})}.json"
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found["seconds"], found["rows"]
+    under_way = _Run(results / "cases" / name, {"source": source.name, "seed": seed}, say)
+    start = time.process_time()
+    with _under_way(under_way):
+        rows = [dict(row) for row in study.measure(source, **asked)]
+    seconds = time.process_time() - start + under_way.earlier
+    _write_whole(path, json.dumps({"seconds": seconds, "rows": rows}).encode())
+    return seconds, rows
+
+
+def kept(case: Mapping[str, Any], work: Callable[[], Rows], *, shared: str = "") -> Rows:
+    """Return the rows of one case of the study under way, worked out once; `shared` names a place for several studies."""
+    under_way = _UNDER_WAY.get()
+    if under_way is None:
+        return work()
+    under_way.say(", ".join(f"{name} {value}" for name, value in case.items() if isinstance(value, str | int | float)))
+    directory = under_way.cases.parent / shared if shared else under_way.cases
+    path = directory / f"{_digest({**under_way.same, **case})}.json"
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        under_way.earlier += found["seconds"]
+        known: Rows = found["rows"]
+        return known
+    start = time.process_time()
+    rows = work()
+    content = {"seconds": time.process_time() - start, "rows": [dict(row) for row in rows]}
+    _write_whole(path, json.dumps(content).encode())
+    return rows
+
+
+def _digest(asked: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def load(name: str, size: Size, results: Path) -> Result | None:
+    """Return the saved result of a study, None where there is none."""
+    path = _path(name, size, results)
+    if not path.exists():
+        return None
+    stored = pq.read_table(path)
+    about = json.loads(stored.schema.metadata[_KEY])
+    rows, starts = stored.to_pylist(), about["starts"]
+    by_seed = [rows[begin:end] for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
+    return Result(name, size, about["source"], about["settings"], about["seconds"], by_seed)
+
+
+def _save(result: Result, results: Path) -> None:
+    """Write the rows of all seeds as Parquet."""
+    rows = [row for seed in result.by_seed for row in seed]
+    starts = [sum(len(seed) for seed in result.by_seed[:k]) for k in range(len(result.by_seed))]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
+    about = {"settings": result.settings, "seconds": result.seconds, "source": result.source, "starts": starts}
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(about)}), sink)
+    _write_whole(_path(result.name, result.size, results), sink.getvalue().to_pybytes())
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: a killed run leaves no half result."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_suffix(f".{os.getpid()}.half")
+    half.write_bytes(content)
+    half.replace(path)
+
+
+def _path(name: str, size: Size, results: Path) -> Path:
+    return results / size / f"{name}.parquet"
