@@ -32,11 +32,7 @@ def visits_of(people: pa.Table, quasi: list[str], secret: str, seed: int) -> pa.
     columns[0][mine] = who[mine]
     shown = [own[one] for one in columns]
     shown[1][random.random(len(who)) < EMPTY[0]] = None
-<<<<<<< HEAD
-    shown[2][np.array([one is None for one in shown[1]]) | (random.random(len(who)) < EMPTY[1])] = None
-=======
     shown[2][np.array([value is None for value in shown[1]]) | (random.random(len(who)) < EMPTY[1])] = None
->>>>>>> main
     cells = {name: people.column(name).combine_chunks().take(pa.array(who)) for name in quasi}
     diagnoses = {f"diag_{k}": pa.array(one.tolist(), pa.string()) for k, one in enumerate(shown, 1)}
     return pa.table({"patient": who, "admitted": np.arange(len(who)), **cells, **diagnoses})
