@@ -84,6 +84,7 @@ NOISY_EACH = NoisyBoxes(
     floor=9,
     merge=False,
 )
+INSIDER = FPrivacy(theta=2, offset="1/10", against="insider")
 BASES = (
     Base("boxes", "plain", FPrivacy(theta=3, offset="1/10"), Boxes(floor=2)),
     Base("one-box", "plain", LDiversity(2), Boxes(floor=2)),
@@ -97,7 +98,7 @@ BASES = (
     Base("each-tight", "apart", each("reader"), Boxes(floor=2, form="ranges")),
     Base("each-matched", "apart", each("engineer"), NearGroups(form="buckets", floor=2)),
     Base("each-columns", "apart", PresenceAssociation("4/5", "2/3", against="reader"), Ambiguity()),
-    Base("each-noisy", "apart", FPrivacy(theta=2, offset="1/10", against="insider"), NOISY_EACH),
+    Base("each-noisy", "apart", INSIDER, NOISY_EACH),
     Base("held", "visits", FPrivacy(theta=2, offset="2/5", sets=RARE), Boxes(floor=4)),
     Base("held-tight", "visits", FPrivacy(theta=2, offset="2/5", against="reader"), Boxes(floor=4)),
     Base("held-band", "bands", FPrivacy(theta=2, offset="1/5"), Boxes(floor=4)),
@@ -125,8 +126,9 @@ BASES = (
     Base("uniform", "gaps", RhoPrivacy("1/3", "2/3"), UniformPerturbation()),
     Base("perturbed", "numbers", BetaLikeness(2), BuReLPerturbation()),
     Base("declared", "plain", LDiversity(2, against="insider"), UniformPerturbation(**declared(SHARES, "none"))),
-    Base("noisy", "plain", FPrivacy(theta=2, offset="1/10", against="insider"), NoisyBoxes(**declared(SHARES, "none"), floor=9)),
+    Base("noisy", "plain", INSIDER, NoisyBoxes(**declared(SHARES, "none"), floor=9)),
     Base("noisy-odds", "many", Differential("1/2"), NoisyBoxes(values=list(MANY), otherwise="v0", floor=30)),
+    Base("noisy-tables", "plain", INSIDER, NoisyBoxes(**declared(SHARES, "none"), floor=9, margins="1/2")),
     Base("parts", "many", RhoPrivacy("1/3", "1/2"), SmallDomain()),
     Base("weighted", "weighed", FPrivacy(theta=3, offset="1/10"), Boxes(floor=2)),
     Base("declared-parts", "many", RhoPrivacy("1/6", "1/3", against="insider"), SmallDomain(**declared(MANY, "v0"))),

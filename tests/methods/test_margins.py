@@ -32,16 +32,16 @@ def made(**options):
     return own.run(closed_for(own, crowd()), ONE, random=1).release
 
 
-def test_tables_are_usual_from_twenty_thousand_people_on():
-    asked = Asked(("age", "sex"), 19_999, 4, 1, several=False)
+def test_tables_are_usual_from_a_hundred_thousand_people_on():
+    asked = Asked(("age", "sex"), 99_999, 4, 1, several=False)
     gamma = Fraction(3)
     assert planned(None, gamma, asked) is None
-    plan = planned(None, gamma, asked._replace(people=20_000))
+    plan = planned(None, gamma, asked._replace(people=100_000))
     assert plan.tables == (("age",), ("sex",))
-    assert planned(Fraction(0), gamma, asked._replace(people=20_000)) is None
+    assert planned(Fraction(0), gamma, asked._replace(people=100_000)) is None
     assert planned((("age", "sex"),), gamma, asked).tables[-1] == ("age", "sex")
     assert made().margins is None
-    assert made().manifest.parameters["margins_from"] == 20_000
+    assert made().manifest.parameters["margins_from"] == 100_000
     for wrong in (asked._replace(several=True), asked._replace(values=601)):
         with pytest.raises(PolicyError, match="margins"):
             planned(Fraction(1, 2), gamma, wrong)

@@ -18,7 +18,7 @@ from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column
 
 _FINE = 10**12
-_FROM, _USUAL, _MOST, _BANDS = 20_000, Fraction(7, 10), 600, 32
+_FROM, _USUAL, _MOST, _BANDS = 100_000, Fraction(7, 10), 600, 32
 
 
 @dataclass(frozen=True)
