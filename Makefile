@@ -78,9 +78,10 @@ studies: $(STAMP)
 	$(BIN)/python -m sfumato study $(STUDY) $(if $(QUICK),--quick) --out build/studies
 	$(BIN)/python -c "from pathlib import Path; from sfumato.studies.page import write_page; write_page(Path('docs/studies.md'), Path('build/studies'))"
 
-# The first picture, and the studio's pages as pictures for the guide; these need Debian's chromium and chromium-driver.
+# The first picture, that of noisy boxes, and the studio's pages as pictures for the guide; these need Debian's chromium and chromium-driver.
 pictures: $(STAMP)
 	$(BIN)/python -m benchmarks._first_picture
+	$(BIN)/python -m benchmarks._noisy_picture
 	$(BIN)/python -m benchmarks._screens
 
 # The guide as a site, in build/site; a broken link is an error.

@@ -193,3 +193,27 @@ def test_the_list_of_what_is_not_run_has_no_entry_too_many() -> None:
 
 def test_a_command_that_is_not_there_is_noticed() -> None:
     assert run("sfumato publich patients.csv")[0] == 2
+
+
+METHODS = [page for page in PAGES if page.parent.name == "methods" and page.name != "README.md"]
+SHAPE = ("How to use it", "What it promises", "Parameters", "How it works", "Measured")
+
+
+@pytest.mark.parametrize("page", METHODS, ids=named)
+def test_a_page_of_a_method_has_the_same_parts_as_all_and_a_picture_that_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    assert [heading for heading in headings if heading in SHAPE] == list(SHAPE)
+    beginning, _, _ = text.partition("\n## ")
+    described, picture = re.findall(r"^!\[(.*)\]\((.+)\)$", beginning, flags=re.MULTILINE)[0]
+    assert described
+    assert (page.parent / picture).is_file()
+
+
+@pytest.mark.parametrize("page", METHODS, ids=named)
+def test_policy_lines_and_python_of_a_method_s_page_are_about_the_same_method(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    columns = "" if "[columns]" in lines else '[columns]\nquasi = ["age"]\nsensitive = ["illness"]\n'
+    policy = sf.Policy.parse(columns + lines)
+    assert f"sf.{type(policy.method).__name__}(" in text

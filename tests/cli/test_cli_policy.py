@@ -48,7 +48,7 @@ def test_names_are_given_to_a_file_without_a_header(place: Path, run: Run) -> No
     found = tomllib.loads(done.out)
     assert (found["input"]["header"], found["input"]["names"][:2]) == (False, ["number", "surname"])
     assert found["columns"]["identifier"] == ["number", "surname"]
-    assert found["columns"]["quasi"] == ["sex", "age", "marital", "country"]
+    assert found["columns"]["quasi"] == ["sex", "marital", "country", "age"]
 
 
 def test_what_no_method_can_promise_is_not_reviewed_and_explain_promises_nothing(place: Path, run: Run) -> None:

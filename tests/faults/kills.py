@@ -156,6 +156,24 @@ def sampling(home: Path, place: Path, name: str) -> Words:
     return ["sample", "hospital", "--rows", str(PEOPLE), "--out", place / "samples" / f"{name}.csv"]
 
 
+def keying(home: Path, place: Path, name: str) -> Words:
+    """Return how to make a pair of keys."""
+    return ["keygen", place / "keys" / f"{name}.key"]
+
+
+def signing(home: Path, place: Path, name: str) -> Words:
+    """Return how to sign the release, with a key that is made once."""
+    key = home / "publisher.key"
+    if not key.exists():
+        keygen(key)
+    return ["sign", home / "asked", "--key", key, "--out", place / "models" / f"{name}.signature.json"]
+
+
+def studying(home: Path, place: Path, name: str) -> Words:
+    """Return how to ask a paper's question again; a study goes on where it was killed."""
+    return ["study", "001-fig3", "--quick", "--workers", "1", "--out", place / "papers" / "one"]
+
+
 INSTALLED = tuple(method for method in POLICIES if method != "noisy-tables" or find_spec("mbi") is not None)
 """The methods whose libraries are here."""
 ENGINES = ("memory", "duckdb", *(("spark",) if find_spec("pyspark") and shutil.which("java") else ()))
@@ -176,6 +194,9 @@ JOBS: dict[str, Callable[[Path, Path, str], Words]] = {
     **{f"audit by {engine}": partial(auditing, engine) for engine in ENGINES if engine != "spark"},
     "policy init": drafting,
     "sample": sampling,
+    "keygen": keying,
+    "sign": signing,
+    "study": studying,
 }
 """What is killed."""
 
@@ -212,6 +233,18 @@ def _study(path: Path) -> None:
             assert one.name == "runs"
 
 
+def _paper(path: Path) -> None:
+    for file in path.rglob("*"):
+        if file.suffix == ".json":
+            json.loads(file.read_text())
+        elif file.suffix == ".parquet":
+            pq.read_table(file)
+
+
+def _key(path: Path) -> None:
+    assert path.read_bytes().rstrip().endswith(b"-----")
+
+
 def _receipt(path: Path) -> None:
     if path.suffix in (".people", ".key"):  # whole numbers of eight bytes
         assert path.stat().st_size % 8 == 0
@@ -235,6 +268,8 @@ WHOLE: dict[str, Callable[[Path], Any]] = {
     "reports": _report,
     "models": lambda path: json.loads(path.read_text()),
     "studies": _study,
+    "papers": _paper,
+    "keys": _key,
     "databases": _database,
     "policies": Policy.load,
     "samples": _sample,

@@ -165,7 +165,7 @@ def test_the_last_look_before_publishing_sees_accounts(monkeypatch):
 
 def test_noisy_boxes_bound_the_odds_of_sets_and_what_is_shown():
     shares = {f"v{k}": Fraction(1, 8) for k in range(8)}
-    method = sf.NoisyBoxes(shares=shares, otherwise="v7", floor=60)
+    method = sf.NoisyBoxes(shares=shares, otherwise="v7", floor=60, merge=True)
     table = closed_for(method, skewed(3000, values=8))
     rule = {"theta": 4, "offset": 0, "against": "insider"}
     plain = largest_odds(method.bounds(table, sf.FPrivacy(**rule)))

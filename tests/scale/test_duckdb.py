@@ -100,7 +100,7 @@ def test_noisy_boxes_have_the_same_bytes_and_the_same_noise(people, tmp_path, sh
 def test_noisy_boxes_are_joined_as_in_memory(people, tmp_path, shard):
     counts = np.bincount(people["salary"].to_numpy(), minlength=50) + 20
     shares = {value: f"{times}/{counts.sum()}" for value, times in zip(VALUES, counts.tolist(), strict=True)}
-    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=40)
+    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=40, merge=True)
     asked = sf.FPrivacy(theta=8, offset="0.02", against="insider")
     _, large = both(people, method.close(CLOSED), asked, tmp_path, method=method, shard=shard)
     assert 1 < large.private["groups"] < large.private["boxes"]

@@ -298,7 +298,7 @@ def test_a_cross_table_is_a_heat_map_and_quality_is_told_of_each_column(page: Pa
     page.press("crosstab")
     assert page.text("association").startswith("associated: X²")
     wait(lambda: page.find("heat").find_element("tag name", "canvas"))
-    assert page.text("command", "--crosstab") == "sfumato query release --crosstab diagnosis,age"
+    assert page.text("command", "--crosstab") == "sfumato query release --crosstab diagnosis,sex"
     page.press("tab-Quality")
     page.press("quality")
     assert "postcode" in page.text("quality-shown", "postcode")

@@ -14,7 +14,7 @@
 share one. The c people of a group with a value in S then meet the condition like c coins of chance p = Π_j share_j: the variance
 is Σ over groups of c·p·(1 − p), with the chances of the estimator used. If no two people shared a combination, they would be
 drawn without replacement from V combinations, and it would be smaller by (V − c)/(V − 1), which is 1 − α at the least. That
-values are not equally frequent, and columns related, is in neither, and it is the larger part (docs/methods/fragments.md has the
+values are not equally frequent, and columns related, is in neither, and it is the larger part (docs/measured.md has the
 coverage measured): there is **no interval**, except where the tables make the answer certain.
 """
 

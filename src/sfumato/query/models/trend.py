@@ -18,7 +18,7 @@ spread evenly over it. A box asked about as a whole is counted exactly.
 model misses: that people come in clusters whose likeness φ does not see, Σ (k(N − k)/N)²/N, and that the correction itself is
 off by a share of it. Their weights were measured on generated tables at development time. Those for tight cuts are larger: a
 tight cut is refused where values are concentrated, so the differences left inside boxes are larger than those between them.
-See docs/methods/boxes.md for the coverage that results.
+See docs/answers.md for the coverage that results.
 """
 
 from __future__ import annotations
