@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from sfumato import Policy, Release
 from sfumato.release.links import Links
 from sfumato.scale.makers import MAKERS
+from sfumato.signature import keygen
 
 _VALUES = ["Flu"] * 5 + ["Asthma"] * 4 + ["Gout"] * 4 + ["Lupus"] * 4 + ["HIV"] * 3
 _COLUMNS = '[columns]\nquasi = ["age", "sex", "ward"]\nsensitive = ["illness"]\n'
