@@ -75,7 +75,8 @@ def quasi_part(column, recoded, coins):
     listed = [one for one in column.arrow().dictionary_encode().dictionary.to_pylist() if one is not None]
     if column.kind == "categorical":
         return among(column.name, coins.choice(sorted(listed), min(len(listed), int(coins.integers(1, 4))), replace=False))
-    low, high = sorted(sorted(listed)[k] for k in coins.integers(0, len(listed), 2))
+    # the first band may be open below: from its edge on it is cut
+    low, high = sorted(sorted(listed)[k] for k in coins.integers(int(recoded), len(listed), 2))
     day = column.kind == "date"
     sql = [f'"{column.name}" >= ' + (f"'{low}'" if day else f"{low}")]
     r = [f"`{column.name}` >= " + (f'as.Date("{low}")' if day else f"{low}")]

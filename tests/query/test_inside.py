@@ -58,6 +58,7 @@ class Noised:
     columns: tuple[Any, ...]
     noise_variance: np.ndarray
     model_error = None
+    margins = None
 
 
 def parts(release: BucketsRelease) -> tuple[BucketIndex, Cells, Any, np.ndarray]:
