@@ -149,7 +149,7 @@ def test_every_method_that_scales_gives_the_same_bytes(people, spark, tmp_path, 
 
 def test_noisy_boxes_are_joined_as_in_memory(people, spark, tmp_path):
     shares = dict.fromkeys(VALUES, "1/50")
-    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=60)
+    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=60, merge=True)
     schema, asked = method.close(CLOSED), sf.FPrivacy(theta=8, offset="0.02", against="insider")
     sf.publish(sf.Table.from_frame(people, schema), asked, method=method, random=1).save(tmp_path / "memory")
     pq.write_table(people, tmp_path / "people.parquet", row_group_size=1000)
