@@ -86,7 +86,7 @@ peers:
 
 # Every notebook of the guide, executed; the suite executes two of them.
 notebooks: $(STAMP)
-	NOTEBOOKS=all $(BIN)/python -m pytest -n auto tests/test_notebooks.py
+	NOTEBOOKS=all $(BIN)/python -m pytest -n auto tests/docs/test_notebooks.py
 
 # The papers' figures and tables again, into docs/studies.md; QUICK=1 for minutes, STUDY="name …" for some of them.
 studies: $(STAMP)
