@@ -99,6 +99,8 @@ def test_without_the_statement_claims_name_the_weight_and_those_on_odds_are_refu
     made = sf.publish(sample(), LDiversity(3), schema=schema(**rule), method=Boxes(), seed=1)
     assert "The weight 'wt' may have been made with secrets" in made.claims[0].statement
     assert sf.audit(made).holds
+    told = sf.explain(Table.from_frame(sample(), schema(**rule)), LDiversity(3), method=Boxes(), quick=True).highlights()
+    assert told[-1].startswith("The weight 'wt' may have been made with secrets")
     noisy = NoisyBoxes(values=list("xyzuv"), otherwise="x")
     odds = Differential(epsilon=3, against="insider")
     with pytest.raises(NotProvable, match="no secret went into making"):
