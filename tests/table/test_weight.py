@@ -89,6 +89,8 @@ def test_weights_are_above_zero_and_everybody_has_one() -> None:
     zero = data.set_column(2, "wt", pa.array([0.0] + [2.0] * 99))
     with pytest.raises(InputError, match="above 0"):
         Table.from_frame(zero, schema())
+    with pytest.raises(PolicyError, match="'wt' is categorical, and weights are numbers"):
+        Table.from_frame(data.set_column(2, "wt", pa.array(["much"] * 100)), schema())
     missing = data.set_column(2, "wt", pa.array([None] + [2.0] * 99))
     with pytest.raises(InputError, match="1 of 100 values are missing"):
         Table.from_frame(missing, schema())
