@@ -254,4 +254,4 @@ def test_a_refusal_is_expected_by_its_kind_and_by_what_it_names_and_not_by_its_s
         if isinstance(one, ast.keyword) and one.arg == "match" and isinstance(one.value, ast.Constant)
     ]
     assert len(patterns) > 100
-    assert [told for told in patterns if len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\.", " ", told[1]))) > 6] == []
+    assert [told for told in patterns if len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\.", " ", told[1]))) > 8] == []
