@@ -44,6 +44,10 @@ class Coins(Randomness):
         assert order is None or len(order) == count
         return np.arange(count) if order is None else np.array(order, dtype=np.int64)
 
+    def ranked(self, codes):
+        order = self.permutation(len(codes))
+        return order[np.argsort(codes[order], kind="stable")]
+
     def below(self, limit, count):
         assert count == 1
         assert self.task == Step.PLACES

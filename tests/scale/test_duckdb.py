@@ -164,30 +164,18 @@ BLIND = {
 
 
 @pytest.mark.parametrize("kind", BLIND)
-def test_blind_groups_are_those_of_the_plan_and_follow_from_the_people_alone(people, tmp_path, kind):
-    """Coins are drawn by place, in memory in another way: the same plan, and bytes that no order and no shard changes."""
+def test_blind_groups_have_the_same_bytes_and_follow_from_the_people_alone(people, tmp_path, kind):
     asked, method = BLIND[kind]
     made = publication(sf.Table.from_frame(people, SCHEMA), asked, method=method, random=1)
+    made.release.save(tmp_path / "memory")
     order = pa.array(np.random.default_rng(1).permutation(people.num_rows))
-    found = []
     for source, shard in ((people, 10_000), (people.take(order), 900), (people, 250)):
         place = tmp_path / str(shard)
         large = publish_source(source, SCHEMA, asked, place, method=method, random=1, limits=ResourceLimits(1 << 29, 2, shard))
-        found.append(content(place))
-    assert found[0] == found[1] == found[2]
+        assert content(place) == content(tmp_path / "memory")
     assert dict(large.private) == dict(made.private)
     assert large.audit.holds
     assert large.audit.to_dict() == made.audit.to_dict()
-
-    def histograms(release):
-        entries = zip(release.st_group.tolist(), release.st_value.tolist(), release.st_count.tolist(), strict=True)
-        groups = [[] for _ in release.sizes]
-        for group, *entry in entries:
-            groups[group].append(tuple(entry))
-        return sorted(groups)
-
-    if kind != "anatomy":  # who is left over is drawn
-        assert histograms(large.load()) == histograms(made.release)
     table = sf.Table.from_frame(people, SCHEMA)
     found, _ = audit_directory(place, people, SCHEMA)
     assert found.to_dict() == sf.audit(place, table).to_dict()
@@ -221,27 +209,21 @@ def test_buckets_in_another_order_are_found_part_by_part(people, tmp_path, monke
 
 
 @pytest.mark.parametrize("kind", RANDOMIZED)
-def test_randomized_records_follow_the_plan_and_the_people_alone(people, tmp_path, kind, monkeypatch):
-    """Coins are drawn by place, in memory in another way: the same plan, and bytes that no order and no shard changes."""
+def test_randomized_records_have_the_same_bytes_and_follow_from_the_people_alone(people, tmp_path, kind, monkeypatch):
     monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
     schema, asked, method = RANDOMIZED[kind]
     schema = method.close(schema)
     table = sf.Table.from_frame(people, schema)
     made = publication(table, asked, method=method, random=1)
     order = pa.array(np.random.default_rng(1).permutation(people.num_rows))
-    found = []
+    made.release.save(tmp_path / "memory")
     for source, shard in ((people, 10_000), (people.take(order), 900), (people, 250)):
         place = tmp_path / str(shard)
         large = publish_source(source, schema, asked, place, method=method, random=1, limits=ResourceLimits(1 << 29, 2, shard))
-        found.append(content(place))
-    assert found[0] == found[1] == found[2]
+        assert content(place) == content(tmp_path / "memory")
     assert dict(large.private) == dict(made.private)
     alike(large.audit, made.audit)
-    release, other = large.load(), made.release
-    assert release.manifest.parameters == other.manifest.parameters
-    assert len(release.parts) > ("parts" in kind)
-    if "declared" not in kind:  # as many records in every part as the plan says
-        assert np.bincount(release.part).tolist() == np.bincount(other.part).tolist()
+    assert len(large.load().parts) > ("parts" in kind)
     alike(audit_directory(place, people, schema)[0], sf.audit(place, table))
     alone, expected = audit_directory(place)[0], sf.audit(place, engine="memory")
     assert alone.to_dict() == expected.to_dict()

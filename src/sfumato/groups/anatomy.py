@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -54,27 +54,41 @@ def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, r
     so, as for blind buckets, every placement of a group's values on its people is equally likely. Ties between equally frequent
     values fall to the first in `order`.
     """
-    total = int(counts.sum())
-    groups = total // l
-    slot_group, slot_value, left = draw_groups(counts[order], l, groups)
-    slots: list[tuple[Integers, Integers]] = [(slot_group, order[slot_value])]
-    members = np.zeros((0,), np.int64)
-    if left.any():
-        members = order[np.repeat(np.arange(len(left)), left)]
-        slots.append((_places_for(members, slot_group, order[slot_value], groups, random.spawn(Step.PLACES)), members))
-    group = np.concatenate([pair[0] for pair in slots])
-    value = np.concatenate([pair[1] for pair in slots])
-    by_value = np.argsort(value, kind="stable")
-    return Grouping(deal(codes, group[by_value], random), groups, "blind")
+    groups = int(counts.sum()) // l
+    left = counts.copy()
+    group, value = (np.concatenate(parts) for parts in zip(*groups_in_turn(left, l, order), strict=True))
+    held: dict[int, list[int]] = {}
+    for extra, place in left_over(left, order, lambda one: group[value == one], groups, random):
+        held.setdefault(extra, []).append(place)
+    taken = [[group[value == one], held.get(one, [])] for one in range(len(counts))]
+    by_value = np.concatenate([part for one in taken for part in one]).astype(np.int64)
+    return Grouping(deal(codes, by_value, random), groups, "blind")
 
 
-def _places_for(members: Integers, slot_group: Integers, slot_value: Integers, groups: int, random: Randomness) -> Integers:
-    """Return, for each left-over value, a uniformly drawn group that does not hold it yet."""
-    places = np.empty(len(members), np.int64)
-    for k, value in enumerate(members):
-        held = np.append(slot_group[slot_value == value], places[:k][members[:k] == value])
-        places[k] = places_for(held, groups, random)
-    return places
+AT_ONCE = 1 << 20
+"""Groups are drawn so many at a time."""
+
+
+def groups_in_turn(left: Integers, l: int, order: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Yield group and value of the slots of Anatomy's groups, some groups at a time; `left` counts who is left of each value."""
+    groups = int(left.sum()) // l
+    for begin in range(0, groups, AT_ONCE):
+        group, value, left[order] = draw_groups(left[order], l, min(AT_ONCE, groups - begin))
+        yield group + begin, order[value]
+
+
+def left_over(
+    left: Integers, order: Integers, slots: Callable[[int], Integers], groups: int, random: Randomness
+) -> Iterator[tuple[int, int]]:
+    """Yield for everybody left over her value and a uniformly drawn group that does not hold it yet.
+
+    `slots` gives the groups that have a value already.
+    """
+    drawn, extra = random.spawn(Step.PLACES), dict[int, list[int]]()
+    for value in np.repeat(order, left[order]).tolist():
+        mine = extra.setdefault(value, [])
+        mine.append(places_for(np.append(slots(value), np.array(mine, dtype=np.int64)), groups, drawn))
+        yield value, mine[-1]
 
 
 def places_for(held: Integers, groups: int, random: Randomness) -> int:

@@ -17,14 +17,12 @@ from sfumato.randomness import Randomness
 
 
 def deal(codes: Array, slots: Integers, random: Randomness) -> Small:
-    """Return a bucket per row: the rows of each value, in random order, take that value's slots.
+    """Return a bucket per row: the rows of each value, in an order of coins by place, take that value's slots.
 
     `slots` lists the bucket of every slot, all slots of value 0 first, then value 1, …, as many as the value has rows.
     """
-    shuffled = random.spawn(Step.DEAL).permutation(len(codes))
-    by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
     bucket = np.empty(len(codes), np.int32)
-    bucket[by_value] = slots
+    bucket[random.spawn(Step.DEAL).ranked(codes)] = slots
     return bucket
 
 

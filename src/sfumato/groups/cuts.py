@@ -19,8 +19,8 @@ from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, take
 from sfumato.basis import BasisName
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cover_kernels import CoverRule
-from sfumato.groups._cut_kernels import Axes, Incidence, Safe, Secret, TightCut, cut_level
-from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED
+from sfumato.groups._cut_kernels import Incidence, Secret, cut_level
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED, Axes, Safe, TightCut
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.soft import Accounts, SoftTests

@@ -16,7 +16,8 @@ import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers, Small, put_back
 from sfumato.exact import floor_times
-from sfumato.groups._cut_kernels import Even, Secret, cut_level
+from sfumato.groups._cut_kernels import Secret, cut_level
+from sfumato.groups._rule_kernels import Even
 from sfumato.groups.cuts import Space, column_weights, cut_levels, tree_of
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds

@@ -41,6 +41,7 @@ class Anatomy(Method):
 
     name: ClassVar[str] = "anatomy"
     way: ClassVar[Way] = "distinct"
+    by_counts: ClassVar[bool] = True
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; only reader when people may be suppressed."""

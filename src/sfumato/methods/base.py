@@ -152,7 +152,8 @@ class Method(ABC):
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
     by_counts: ClassVar[bool] = False
-    """Whether counts alone decide who shares a group, so that any order of people gives the same release."""
+    """Whether people stay in the order of their values: where counts alone decide who shares a group, so that any order gives the
+    same release, and where coins are drawn by place in that order. Else they come in an order of coins."""
     bounds_odds: ClassVar[bool] = False
     """Whether the method bounds how much anybody's odds grow, whatever she believed before; `odds_bound` says by how much."""
     bounds_declared: ClassVar[bool] = False
@@ -263,6 +264,7 @@ class Method(ABC):
         # Nothing holds the people in another order while the release is audited: memory is what limits a table.
         if method.by_counts:
             made = method.make(Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), tell))
+            made = made if made.parts is None else made.at_rows(table.order_of_values())
         else:
             shuffled, order = table.shuffled(coins.spawn(PEOPLE))
             made = method.make(Task(shuffled, requirement, bounds, coins.spawn(MAKING), tell)).at_rows(order)

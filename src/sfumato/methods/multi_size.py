@@ -56,6 +56,7 @@ class MultiSize(Method):
 
     name: ClassVar[str] = "multi-size"
     way: ClassVar[Way] = "setting"
+    by_counts: ClassVar[bool] = True
 
     def sets_refused(self, against: Against) -> str:
         """Return why blind groups keep no bounds on sets."""

@@ -67,6 +67,7 @@ class Randomizing(Ungrouped):
     amplification: Number | None = parameter(None, _ABOVE_ONE)
 
     form: ClassVar[str] = "randomized"
+    by_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

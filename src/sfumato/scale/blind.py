@@ -1,8 +1,7 @@
 """Blind groups beyond memory: the plan on counts, people of a value ranked by coins, and then arithmetic.
 
-Coins are drawn by place (`places`). The people of a value in the order of their coins take its slots one after another, which is
-the law that groups in memory follow; only the coins are others. What is as long as the table lies in files; the driver holds a
-few numbers a group.
+Coins are drawn by place, as in memory: the people of a value in the order of their coins take its slots one after another. What
+is as long as the table lies in files; the driver holds a few numbers a group.
 """
 
 from __future__ import annotations
@@ -16,16 +15,13 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups._anatomy_kernel import draw_groups
-from sfumato.groups.anatomy import places_for
+from sfumato.groups.anatomy import groups_in_turn, left_over
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 from sfumato.scale.layout import Blocks, Layout, scatter
-from sfumato.scale.places import Series, ascending, coins, packed, sorted_files
+from sfumato.scale.places import Series, ascending, packed, sorted_files
 
 _LONG = np.dtype(np.int64)
-_GROUPS = 1 << 20
-"""Anatomy's groups are drawn so many at a time."""
 
 
 class GroupAssignment(Protocol):
@@ -66,24 +62,18 @@ class RoundRobin:
 
 
 class AnatomySlots:
-    """The slots of Anatomy's groups, a file a value; the first million groups have the values that they have in memory."""
+    """The slots of Anatomy's groups, a file a value."""
 
     def __init__(self, counts: Integers, l: int, order: Integers, random: Randomness, place: Path) -> None:
         place.mkdir(mode=0o700, exist_ok=True)
         self.groups = int(counts.sum()) // l
         self.files = [Blocks(place / f"slots{value}", Layout((_LONG,))) for value in range(len(counts))]
-        left, begin = counts[order], 0
-        while begin < self.groups:
-            many = min(_GROUPS, self.groups - begin)
-            group, value, left = draw_groups(left, l, many)
-            scatter([group + begin], order[value], self.files)
-            begin += many
+        left = counts.copy()
+        for group, value in groups_in_turn(left, l, order):
+            scatter([group], value, self.files)
         self.extra: list[list[int]] = [[] for _ in counts]
-        members = order[np.repeat(np.arange(len(left)), left)]
-        drawn = random.spawn(Step.PLACES)
-        for value in members.tolist():
-            held = np.append(self._slots(value), np.array(self.extra[value], dtype=np.int64))
-            self.extra[value].append(int(places_for(held, self.groups, drawn)))
+        for value, group in left_over(left, order, self._slots, self.groups, random):
+            self.extra[value].append(group)
 
     def _slots(self, value: int) -> Integers:
         numbers: Integers = self.files[value].read()[0]
@@ -145,7 +135,7 @@ def _ranked(
     at = 0
     for file in ordered:
         columns = file.read()
-        key = coins(random, at, at + file.total)
+        key = random.at_places(at, at + file.total)
         at += file.total
         # Where a person will stand, roughly, in the order of values and coins.
         many = counts[columns[-1]].astype(np.uint64)

@@ -114,7 +114,7 @@ def make_mondrian(work: Work, method: Any) -> Written:
                 hint=f'{name} = "{known[0]}", or engine = "memory"',
             )
     bounds = work.task.bounds
-    rule = classical(bounds, constraint=method.groups_keep, k=method.k, relaxed=False)
+    rule = classical(bounds, constraint=method.groups_keep, k=method.k)
     shards, _ = work.cut(Rules("tight", method.k, None, None, rule, method.form))
     return _written(work, method, shards, "tight", method.said(bounds))
 

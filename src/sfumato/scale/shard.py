@@ -11,8 +11,8 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, Small, combine_codes, taken
 from sfumato.groups._cover_kernels import CoverRule
-from sfumato.groups._cut_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
+from sfumato.groups._rule_kernels import Even
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, accepting, cut_space, secret_of
 from sfumato.groups.fragments.cover import covering_table
