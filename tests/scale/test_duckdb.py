@@ -20,7 +20,6 @@ from sfumato.release import Release, files
 from sfumato.release.manifest import spelled
 from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import ResourceLimits, bytes_of
-from sfumato.scale.makers import MAKERS, REASONS, scales
 from sfumato.scale.verb import audit_directory, publish_source
 from tests.scale._large import (
     ASKED,
@@ -289,13 +288,12 @@ def test_people_are_matched_as_in_memory_where_one_shard_holds_them(people, tmp_
 
 READER = sf.FPrivacy(theta=4, offset="0.05", against="reader")
 REFUSED = {
-    "'near-groups' against a reader": (SCHEMA, sf.LDiversity(4, against="reader"), sf.NearGroups()),
-    "partition = 'relaxed'": (SCHEMA, READER, sf.Mondrian(k=20, partition="relaxed", form="buckets")),
-    "constraint = 't-closeness'": (SCHEMA, READER, sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets")),
-    "'anatomy' with suppress = true": (SCHEMA, sf.LDiversity(5, against="reader"), sf.Anatomy(suppress=True)),
-    "'multi-size' in the form 'ranges'": (SCHEMA, ASKED, sf.MultiSize(form="ranges")),
-    "grouping = 'halves'": (ODD, sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(grouping="halves")),
-    "'near-groups' in the form 'ranges' protects each secret by itself": (EACH, sf.LDiversity(3), sf.NearGroups()),
+    "'near-groups' .*exchanged": (SCHEMA, sf.LDiversity(4, against="reader"), sf.NearGroups()),
+    "'mondrian' .*people at a median": (SCHEMA, READER, sf.Mondrian(k=20, partition="relaxed", form="buckets")),
+    "'mondrian' .*every size": (SCHEMA, READER, sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets")),
+    "'anatomy' .*left out": (SCHEMA, sf.LDiversity(5, against="reader"), sf.Anatomy(suppress=True)),
+    "'multi-size' .*this form": (SCHEMA, ASKED, sf.MultiSize(form="ranges")),
+    "'ambiguity' .*first cuts": (ODD, sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(grouping="halves")),
     "'burel'": (SCHEMA, ASKED, sf.BuReL()),
 }
 
@@ -303,8 +301,9 @@ REFUSED = {
 @pytest.mark.parametrize("said", REFUSED)
 def test_what_is_made_in_memory_only_is_refused_with_a_reason_and_a_hint(people, tmp_path, said):
     schema, asked, method = REFUSED[said]
-    with pytest.raises(NotProvable, match=f"{said} .*in memory only: .{{20,}}") as refused:
+    with pytest.raises(NotProvable, match=said) as refused:
         publish_source(people if schema is SCHEMA else odd_table(), schema, asked, tmp_path / "out", method=method, random=1)
+    assert "in memory only: " in str(refused.value)
     assert 'engine = "memory"' in refused.value.hint
     assert not (tmp_path / "out").exists()
 
@@ -350,17 +349,20 @@ def test_skewed_boxes(tmp_path):
     both(frame, schema, sf.LDiversity(4), tmp_path, method=sf.Boxes(floor=20), shard=200)
 
 
-def test_every_method_says_whether_it_scales():
-    made = {name for name, _ in MAKERS}
-    assert made == {
-        "ambiguity", "anatomy", "boxes", "burel-perturbation", "mondrian", "multi-size", "near-groups", "noisy-boxes",
-        "small-domain", "uniform",
-    }  # fmt: skip
-    for name in METHODS:
-        assert (name in made) != (name in REASONS), name
-    assert scales(sf.Boxes()) == ""
-    assert scales(sf.Boxes(form="ranges")) == ""
-    assert scales(sf.BuReL()) == REASONS["burel"]
+def test_every_method_says_whether_engines_make_it():
+    for name, kind in METHODS.items():
+        if kind.__module__.startswith("sfumato."):
+            given = {"accept_weaker_claim": True} if "accept_weaker_claim" in kind.__dataclass_fields__ else {}
+            given |= {"shares": {"a": 1, "b": 1}, "otherwise": "a"} if name == "noisy-boxes" else {}
+            why = None if name in NEEDING else kind(**given).engines_refused("engineer")
+            assert why is None or (len(why[0]) > 20 and " = " in why[1]), name
+            assert (why is None) == (name in MADE or name in NEEDING), name
+
+
+MADE = {"boxes", "mondrian", "near-groups", "multi-size", "anatomy", "ambiguity", "noisy-boxes", "uniform", "small-domain",
+        "burel-perturbation"}  # fmt: skip
+NEEDING = {"decoys", "privbayes", "noisy-tables", "priview", "heterogeneous", "ring"}
+"""Methods with parameters of their own to give; all look at the whole table."""
 
 
 @pytest.mark.parametrize("form", ["buckets", "ranges"])
@@ -404,10 +406,10 @@ def test_a_killed_job_leaves_nothing_that_loads(people, tmp_path):
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "import sfumato.scale.publish as publish\n"
+        "import sfumato.scale.counted as counted\n"
         "from tests.scale._large import ASKED, SCHEMA\n"
         "from sfumato.scale.verb import publish_source\n"
-        "publish.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "counted.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"publish_source(Path({str(tmp_path / 'people.parquet')!r}), SCHEMA, ASKED, Path({str(tmp_path / 'out')!r}), random=1)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import Infeasible
 from sfumato.exact import percent
 from sfumato.groups._anatomy_kernel import draw_groups
-from sfumato.groups.blind import deal
+from sfumato.groups.blind import Slots, deal
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
@@ -54,41 +55,66 @@ def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, r
     so, as for blind buckets, every placement of a group's values on its people is equally likely. Ties between equally frequent
     values fall to the first in `order`.
     """
-    groups = int(counts.sum()) // l
-    left = counts.copy()
-    group, value = (np.concatenate(parts) for parts in zip(*groups_in_turn(left, l, order), strict=True))
-    held: dict[int, list[int]] = {}
-    for extra, place in left_over(left, order, lambda one: group[value == one], groups, random):
-        held.setdefault(extra, []).append(place)
-    taken = [[group[value == one], held.get(one, [])] for one in range(len(counts))]
-    by_value = np.concatenate([part for one in taken for part in one]).astype(np.int64)
-    return Grouping(deal(codes, by_value, random), groups, "blind")
+    slots = AnatomySlots(counts, l, order, random, [Listed() for _ in counts])
+    return Grouping(deal(codes, slots.all(counts.tolist()), random), slots.groups, "blind")
 
 
 AT_ONCE = 1 << 20
 """Groups are drawn so many at a time."""
 
 
-def groups_in_turn(left: Integers, l: int, order: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield group and value of the slots of Anatomy's groups, some groups at a time; `left` counts who is left of each value."""
-    groups = int(left.sum()) // l
-    for begin in range(0, groups, AT_ONCE):
-        group, value, left[order] = draw_groups(left[order], l, min(AT_ONCE, groups - begin))
-        yield group + begin, order[value]
+class Shelf(Protocol):
+    """Where numbers are kept one after another, in memory or in a file."""
+
+    total: int
+
+    def add(self, numbers: Integers) -> None:
+        """Keep these too."""
+
+    def part(self, begin: int, end: int) -> Integers:
+        """Return those from one place up to another."""
 
 
-def left_over(
-    left: Integers, order: Integers, slots: Callable[[int], Integers], groups: int, random: Randomness
-) -> Iterator[tuple[int, int]]:
-    """Yield for everybody left over her value and a uniformly drawn group that does not hold it yet.
+class Listed:
+    """Numbers in memory."""
 
-    `slots` gives the groups that have a value already.
-    """
-    drawn, extra = random.spawn(Step.PLACES), dict[int, list[int]]()
-    for value in np.repeat(order, left[order]).tolist():
-        mine = extra.setdefault(value, [])
-        mine.append(places_for(np.append(slots(value), np.array(mine, dtype=np.int64)), groups, drawn))
-        yield value, mine[-1]
+    def __init__(self) -> None:
+        self.parts: list[Integers] = []
+        self.total = 0
+
+    def add(self, numbers: Integers) -> None:
+        """Keep these too."""
+        self.parts.append(numbers)
+        self.total += len(numbers)
+
+    def part(self, begin: int, end: int) -> Integers:
+        """Return those from one place up to another."""
+        self.parts = [np.concatenate([np.zeros(0, np.int64), *self.parts])]
+        return self.parts[0][begin:end]
+
+
+class AnatomySlots(Slots):
+    """The slots of Anatomy's groups, those of each value on a shelf, and then who is left over: drawn some groups at a time."""
+
+    def __init__(self, counts: Integers, l: int, order: Integers, random: Randomness, shelves: Sequence[Shelf]) -> None:
+        self.groups, self.shelves = int(counts.sum()) // l, shelves
+        left = counts.copy()
+        for begin in range(0, self.groups, AT_ONCE):
+            group, value, left[order] = draw_groups(left[order], l, min(AT_ONCE, self.groups - begin))
+            group, value = group + begin, order[value]
+            for one in np.unique(value).tolist():
+                shelves[one].add(group[value == one])
+        self.extra: list[list[int]] = [[] for _ in counts]
+        drawn = random.spawn(Step.PLACES)
+        for one in np.repeat(order, left[order]).tolist():
+            held = np.append(shelves[one].part(0, shelves[one].total), np.array(self.extra[one], dtype=np.int64))
+            self.extra[one].append(places_for(held, self.groups, drawn))
+
+    def take(self, value: int, begin: int, end: int) -> Integers:
+        """Return the groups of these people of a value."""
+        shelf, extra = self.shelves[value], self.extra[value]
+        more = extra[max(begin - shelf.total, 0) : max(end - shelf.total, 0)]
+        return np.append(shelf.part(begin, min(end, shelf.total)), np.array(more, dtype=np.int64))
 
 
 def places_for(held: Integers, groups: int, random: Randomness) -> int:

@@ -8,10 +8,12 @@ reader who knows the program, the plan and the order of the input.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
-from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 
@@ -24,6 +26,39 @@ def deal(codes: Array, slots: Integers, random: Randomness) -> Small:
     bucket = np.empty(len(codes), np.int32)
     bucket[random.spawn(Step.DEAL).ranked(codes)] = slots
     return bucket
+
+
+class Slots(ABC):
+    """Which group takes the people of a value, in the order of their coins."""
+
+    groups: int
+
+    @abstractmethod
+    def take(self, value: int, begin: int, end: int) -> Integers:
+        """Return the groups of these people of a value."""
+
+    def all(self, counts: Sequence[int]) -> Integers:
+        """Return the groups of everybody, value by value, where so many have each."""
+        return np.concatenate([self.take(value, 0, int(count)) for value, count in enumerate(counts)])
+
+
+class RoundRobin(Slots):
+    """The slots of a plan, as `round_robin` lists them, by arithmetic."""
+
+    def __init__(self, allocation: Integers, numbers: Integers, order: Integers) -> None:
+        self.allocation, self.numbers, self.order, self.groups = allocation, numbers, order, int(numbers.sum())
+
+    def take(self, value: int, begin: int, end: int) -> Integers:
+        """Return the groups of these people of a value."""
+        ends = np.cumsum(self.allocation[value])
+        before = self.order[: int(np.flatnonzero(self.order == value)[0])]
+        turn = self.allocation[before].sum(axis=0)
+        first = np.cumsum(self.numbers) - self.numbers
+        place = np.arange(begin, end)
+        which = np.searchsorted(ends, place, side="right")
+        within = place - (ends - self.allocation[value])[which]
+        groups: Integers = first[which] + (turn[which] + within) % self.numbers[which]
+        return groups
 
 
 def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Integers:
@@ -39,8 +74,3 @@ def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Int
     which = np.repeat(np.tile(np.arange(len(numbers)), len(allocation)), size)
     within = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size)
     return first[which] + (np.repeat(turn.ravel(), size) + within) % numbers[which]
-
-
-def assign_blindly(codes: Array, allocation: Integers, numbers: Integers, order: Integers, random: Randomness) -> Grouping:
-    """Return a grouping that follows the plan, people at random."""
-    return Grouping(deal(codes, round_robin(allocation, numbers, order), random), int(numbers.sum()), "blind")

@@ -99,7 +99,13 @@ def mondrian(
     box in which all columns are constant is final: to divide people who look alike would tell nobody more.
     """
     strict = classical(bounds, constraint=constraint, k=k)
-    acceptance = Relaxed(strict) if relaxed else strict
+    return classical_boxes(columns, sensitive, bounds, Relaxed(strict) if relaxed else strict, progress)
+
+
+def classical_boxes(
+    columns: Sequence[Column], sensitive: Array, bounds: Bounds, acceptance: Classical | Relaxed, progress: Progress = silent
+) -> Grouping:
+    """Return the boxes of cuts that Mondrian accepts."""
     space = Space.of(columns)
     rows = np.arange(len(sensitive), dtype=np.int32)
     alike = np.ones(len(columns))

@@ -10,86 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups.anatomy import groups_in_turn, left_over
+from sfumato.groups.blind import Slots
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 from sfumato.scale.layout import Blocks, Layout, scatter
 from sfumato.scale.places import Series, ascending, packed, sorted_files
 
 _LONG = np.dtype(np.int64)
-
-
-class GroupAssignment(Protocol):
-    """Which group takes the people of a value, in the order of their coins."""
-
-    @property
-    def groups(self) -> int:
-        """Number of groups."""
-
-    def take(self, value: int, begin: int, end: int) -> Integers:
-        """Return the groups of these people of a value."""
-
-
-@dataclass(frozen=True, eq=False)
-class RoundRobin:
-    """The slots of a plan, as `groups.blind.round_robin` lists them, by arithmetic."""
-
-    allocation: Integers
-    numbers: Integers
-    order: Integers
-
-    @property
-    def groups(self) -> int:
-        """Number of groups."""
-        return int(self.numbers.sum())
-
-    def take(self, value: int, begin: int, end: int) -> Integers:
-        """Return the groups of these people of a value."""
-        ends = np.cumsum(self.allocation[value])
-        before = self.order[: int(np.flatnonzero(self.order == value)[0])]
-        turn = self.allocation[before].sum(axis=0)
-        first = np.cumsum(self.numbers) - self.numbers
-        place = np.arange(begin, end)
-        which = np.searchsorted(ends, place, side="right")
-        within = place - (ends - self.allocation[value])[which]
-        groups: Integers = first[which] + (turn[which] + within) % self.numbers[which]
-        return groups
-
-
-class AnatomySlots:
-    """The slots of Anatomy's groups, a file a value."""
-
-    def __init__(self, counts: Integers, l: int, order: Integers, random: Randomness, place: Path) -> None:
-        place.mkdir(mode=0o700, exist_ok=True)
-        self.groups = int(counts.sum()) // l
-        self.files = [Blocks(place / f"slots{value}", Layout((_LONG,))) for value in range(len(counts))]
-        left = counts.copy()
-        for group, value in groups_in_turn(left, l, order):
-            scatter([group], value, self.files)
-        self.extra: list[list[int]] = [[] for _ in counts]
-        for value, group in left_over(left, order, self._slots, self.groups, random):
-            self.extra[value].append(group)
-
-    def _slots(self, value: int) -> Integers:
-        numbers: Integers = self.files[value].read()[0]
-        return numbers
-
-    def take(self, value: int, begin: int, end: int) -> Integers:
-        """Return the groups of these people of a value."""
-        pieces, at = [], 0
-        file = self.files[value]
-        with file.path.open("rb") as stream:  # the blocks of a file of one column follow one another
-            drawn = min(end, file.total)
-            stream.seek(begin * _LONG.itemsize)
-            pieces.append(np.frombuffer(stream.read(max(drawn - begin, 0) * _LONG.itemsize), _LONG))
-        at = max(begin - file.total, 0)
-        pieces.append(np.array(self.extra[value][at : max(end - file.total, 0)], dtype=np.int64))
-        return np.concatenate(pieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +32,7 @@ class Dealt:
     sizes: Integers
 
 
-def deal(people: Blocks, sizes: Sequence[int], slots: GroupAssignment, random: Randomness, place: Path, at_once: int) -> Dealt:
+def deal(people: Blocks, sizes: Sequence[int], slots: Slots, random: Randomness, place: Path, at_once: int) -> Dealt:
     """Deal everybody to the slots of her value. `sizes` are those of the quasi columns, then of the sensitive one, last."""
     place.mkdir(mode=0o700, exist_ok=True)
     layout = people.layout
@@ -153,7 +84,7 @@ def _ranked(
     return files
 
 
-def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: GroupAssignment, place: Path, at_once: int) -> list[Blocks]:
+def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: Slots, place: Path, at_once: int) -> list[Blocks]:
     """Return everybody with her group, in files by group: quasi codes, value, group."""
     total = sum(file.total for file in ranked)
     many = max(1, -(-total // at_once))

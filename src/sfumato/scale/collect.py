@@ -66,6 +66,17 @@ class Collected:
         """Number of people."""
         return int(self.sizes.sum())
 
+    @property
+    def group(self) -> Integers:
+        """The box of every entry."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.entries)
+
+    def along_cuts(self, values: Integers) -> Integers:
+        """Return numbers of boxes from left to right along the cuts."""
+        found = np.empty(len(values), np.int64)
+        found[self.along] = values
+        return found
+
     def part(self, begin: int, end: int) -> tuple[list[Array], Integers]:
         """Return the rows of a table of people from one place up to another: their codes, and the box of each."""
         ends = np.cumsum(self.length)
