@@ -10,11 +10,12 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 from sfumato.groups import anatomy
-from sfumato.groups.anatomy import assign_by_anatomy
-from sfumato.groups.blind import round_robin
+from sfumato.groups.anatomy import AnatomySlots, Listed, assign_by_anatomy
+from sfumato.groups.blind import RoundRobin, round_robin
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.randomness import Randomness, SeededRandomness
-from sfumato.scale.blind import AnatomySlots, RoundRobin, deal
+from sfumato.scale.blind import deal
+from sfumato.scale.counted import _Filed
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.places import sorted_files
 from sfumato.scale.randomized import RecordCodes, randomized_records
@@ -58,7 +59,8 @@ def test_anatomys_slots_hold_every_value_once(tmp_path, monkeypatch):
     counts = np.array([50, 40, 33, 17, 9])
     for at_once in (1 << 20, 7):
         monkeypatch.setattr(anatomy, "AT_ONCE", at_once)
-        slots = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), tmp_path / str(at_once))
+        shelves = [_Filed(tmp_path / f"{at_once} {value}") for value in range(5)]
+        slots = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), shelves)
         held = [slots.take(value, 0, int(count)) for value, count in enumerate(counts)]
         assert all(len(set(groups.tolist())) == len(groups) for groups in held)
         assert sorted(Counter(np.concatenate(held).tolist()).values()) == [2] * 73 + [3]
@@ -66,7 +68,7 @@ def test_anatomys_slots_hold_every_value_once(tmp_path, monkeypatch):
     monkeypatch.undo()
     codes = np.repeat(np.arange(5), counts)
     there = assign_by_anatomy(codes, counts, 2, np.argsort(counts), SeededRandomness(1))
-    whole = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), tmp_path / "again")
+    whole = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), [Listed() for _ in counts])
     for value, count in enumerate(counts):
         assert sorted(whole.take(value, 0, int(count))) == sorted(there.group[codes == value])
     monkeypatch.setattr(anatomy, "AT_ONCE", 7)

@@ -66,7 +66,9 @@ AT_ONCE = 1 << 20
 class Shelf(Protocol):
     """Where numbers are kept one after another, in memory or in a file."""
 
-    total: int
+    @property
+    def total(self) -> int:
+        """How many there are."""
 
     def add(self, numbers: Integers) -> None:
         """Keep these too."""

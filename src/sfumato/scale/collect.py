@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, Small
 from sfumato.groups.counted import Leaf
 from sfumato.methods.show.manifest import without_unused
 from sfumato.release.boxes import Box, box_ranks
@@ -67,7 +67,7 @@ class Collected:
         return int(self.sizes.sum())
 
     @property
-    def group(self) -> Integers:
+    def group(self) -> Small:
         """The box of every entry."""
         return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.entries)
 

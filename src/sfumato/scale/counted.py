@@ -255,7 +255,7 @@ class Counted(People):
         shown = replace(held, entries=np.full(groups, values, np.int64), value=every, count=counts.ravel())
         stated = noisy_manifest(task, method, groups, gamma=noisy.gamma, ratio=noisy.ratio, plan=noisy.plan)
         domains = tuple(declared.domains)
-        domain = domains[0] if len(domains) == 1 else Events(domains)
+        domain: Domain | Events = domains[0] if len(domains) == 1 else Events(domains)
         beside = noise_tables(draws, GROUP)
         if noisy.margins is not None:
             beside = beside | {MARGINS: noisy.margins.table(domain)}
