@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import part_otherwise, put, split_rows
+from sfumato.groups._cut_kernels import part_otherwise, put
 from sfumato.groups._rule_kernels import absent_code, choose, entries_of, implement, least_side
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
@@ -224,20 +224,17 @@ def _choose_relaxed(acceptance: Any, column: Any, counts: Any, size: int, least:
 
 
 def _part_relaxed(acceptance: Any, mine: Any, codes: Any, boundary: int, also: int, left: int, counts: Any) -> Any:
-    whole = split_rows(mine, codes, boundary, also)
-    if left < whole:  # those at the median who come first go left
-        near = np.empty(whole, np.bool_)
-        room = left
-        for k in range(whole):
-            near[k] = codes[mine[k]] < boundary
-            room -= int(near[k])
-        for k in range(whole):
-            if not near[k] and room > 0:
-                near[k] = True
-                room -= 1
-        lefts, rights = mine[:whole][near], mine[:whole][~near]
-        put(lefts, mine)
-        put(rights, mine[left:])
+    goes, room = np.empty(len(mine), np.bool_), left
+    for k in range(len(mine)):
+        goes[k] = codes[mine[k]] < boundary or codes[mine[k]] == also
+        room -= int(goes[k])
+    for k in range(len(mine)):  # of those at the boundary the first ones, as many as there is room for
+        if codes[mine[k]] == boundary and room > 0:
+            goes[k] = True
+            room -= 1
+    lefts, rights = mine[goes], mine[~goes]
+    put(lefts, mine)
+    put(rights, mine[left:])
     return left
 
 

@@ -43,7 +43,11 @@ class Slots(ABC):
 
 
 class RoundRobin(Slots):
-    """The slots of a plan, as `round_robin` lists them, by arithmetic."""
+    """The slots of a plan: within a size class those of a value, and then those of the next, go round its buckets.
+
+    `allocation[i, j]` is how many people of value i go to class j, which has `numbers[j]` buckets; `order` is the order in which
+    values take their turn. A value gets ⌊·⌋ or ⌈·⌉ of its share in every bucket of a class ([F' §4.1], Lemma 2).
+    """
 
     def __init__(self, allocation: Integers, numbers: Integers, order: Integers) -> None:
         self.allocation, self.numbers, self.order, self.groups = allocation, numbers, order, int(numbers.sum())
@@ -62,15 +66,5 @@ class RoundRobin(Slots):
 
 
 def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Integers:
-    """Return the bucket of every slot, value by value: within a size class the slots go round its buckets.
-
-    `allocation[i, j]` is how many records of value i go to class j, which has `numbers[j]` buckets; `order` is the order in
-    which values take their turn. A value gets ⌊·⌋ or ⌈·⌉ of its share in every bucket of a class ([F' §4.1], Lemma 2).
-    """
-    first = np.cumsum(numbers) - numbers
-    turn = np.zeros_like(allocation)
-    turn[order] = np.cumsum(allocation[order], axis=0) - allocation[order]
-    size = allocation.ravel()
-    which = np.repeat(np.tile(np.arange(len(numbers)), len(allocation)), size)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size)
-    return first[which] + (np.repeat(turn.ravel(), size) + within) % numbers[which]
+    """Return the bucket of every slot, value by value: see `RoundRobin`."""
+    return RoundRobin(allocation, numbers, order).all(allocation.sum(axis=1).tolist())
