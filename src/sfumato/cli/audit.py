@@ -113,7 +113,7 @@ def audit(
         large = is_large(release, table, engine, memory, alone=database is None and links is None and outsiders is None)
         if large:
             tell("checking the release", 0.1)
-            options = {"engine": engine, "memory": memory, "named": str(named)}
+            options: dict[str, Any] = {"engine": engine, "memory": memory, "named": str(named)}
             report, how, original = audit_large(release, table, reader, kept, **options)
         elif table is not None or sql is not None:
             tell("reading the table", 0.1)
