@@ -10,7 +10,7 @@ from sfumato.arrays import Floats
 from sfumato.charts import altair, picture_svg
 from sfumato.charts.svg import colour
 from sfumato.exact import percent
-from sfumato.explanation.highlights import finding
+from sfumato.explanation.highlights import finding, in_terms
 from sfumato.explanation.risk import STEPS, band_names, risk_of
 from sfumato.reports.case import MOST_PEOPLE, ReportCase
 from sfumato.reports.parts import ChartFigure, Grid, Note, PageBlock, Prose, Section
@@ -195,10 +195,11 @@ def unique(case: ReportCase) -> Section | None:
         ),
     ]
     if case.table is not None and case.table.bundles is None:
-        blocks.append(Prose(finding(risk_of(case.table), shown=shows)))
+        risk = risk_of(case.table)
+        blocks.append(Prose([*finding(risk, shown=shows), *([in_terms(risk)] if shows else [])]))
         blocks += [
             Note(f"{column.name} nearly determines the sensitive value: no bound covers such a link.", "careful")
-            for column in risk_of(case.table).columns
+            for column in risk.columns
             if column.determines
         ]
     return Section("unique", "Who is unique, and what that means", blocks)
