@@ -156,7 +156,7 @@ def test_quick_leaves_measuring_out(crowd: Path, run: Run) -> None:
     done = run("explain", "people.csv", "-p", "p.toml", "--quick")
     assert done.code == 0
     assert "by soft cuts" in words(done.out)
-    assert "What you decide on" not in done.out
+    assert "Median error" not in done.out
     assert run("explain", "people.csv", "-p", "p.toml", "--quick", "--workload", "mine.sql").code == 2
 
 

@@ -35,7 +35,7 @@ def test_the_claim_of_presence_is_shown_beside_that_of_values(released, run):
     assert done.code == 0
     shown = " ".join(done.out.split())
     assert "presence, 100 % where 100 %" in shown
-    assert "Claim against a reader: holds" in shown
+    assert "the claim holds" in shown
     assert "covering groups combined" in shown
 
 

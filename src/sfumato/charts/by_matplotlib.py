@@ -10,8 +10,11 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 
 from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
-from sfumato.charts.svg import LIFTS, LIGHT
+from sfumato.charts.look import BAR, LIFTS, LIGHT, POINT
 from sfumato.notebook import text
+
+PT = 0.75
+"""Points a pixel."""
 
 ROW = 0.28
 """Inches a row of a picture takes."""
@@ -62,8 +65,8 @@ def _points(figure: Figure, axes: Any, picture: Points) -> None:
     figure.set_size_inches(6.4, 1.3 + ROW * len(picture.rows))
     for place, one in enumerate(picture.rows):
         if one.low is not None and one.high is not None:
-            axes.plot([one.low, one.high], [place, place], color=LIGHT["0"], linewidth=2)
-        axes.plot(one.value, place, "x" if one.low is None else "o", color=LIGHT["0"], markersize=6)
+            axes.plot([one.low, one.high], [place, place], color=LIGHT["0"], linewidth=PT * BAR, alpha=0.6)
+        axes.plot(one.value, place, "x" if one.low is None else "o", color=LIGHT["0"], markersize=PT * POINT)
     _named(axes, [one.name for one in picture.rows])
     axes.set_xlabel(_plain(picture.measure))
     axes.set_ylabel(_plain(picture.names))

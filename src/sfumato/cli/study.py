@@ -121,7 +121,12 @@ def _list(*, as_json: bool) -> None:
     if as_json:
         print_json([{"name": name, "figure": figure, "question": question} for name, figure, question in rows])
     else:
-        console().print(grid("study", "figure", "question", rows=rows))
+        screen = console()
+        screen.print(f"{len(rows)} studies; sfumato study NAME asks one of them again.")
+        table = grid("study", "question", rows=((name, shown(question)) for name, _, question in rows))
+        table.columns[0].min_width = max(len(name) for name, _, _ in rows)
+        table.columns[1].no_wrap, table.columns[1].overflow = True, "ellipsis"
+        screen.print(table)
 
 
 def _show(name: str, study: Study, question: str, result: Result) -> None:
