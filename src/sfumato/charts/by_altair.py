@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.charts.library import Chart, altair
-from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
 from sfumato.charts.look import BAR, LIFTS, LIGHT, POINT, TEXT, TITLE
+from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
 
 WIDTH = 380
 NUMBERED = 400
@@ -21,7 +21,9 @@ def drawn(picture: Drawable) -> Chart:
         chart = _heat_map(picture)
     else:
         chart = _allowances(picture)
-    title = altair().Title(picture.title, subtitle=picture.under, anchor="start", fontSize=TITLE, subtitleFontSize=TEXT, subtitleColor=LIGHT["soft"])
+    title = altair().Title(
+        picture.title, subtitle=picture.under, anchor="start", fontSize=TITLE, subtitleFontSize=TEXT, subtitleColor=LIGHT["soft"]
+    )
     return chart.properties(title=title, description=picture.words)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 
-from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
 from sfumato.charts.look import BAR, LIFTS, LIGHT, POINT
+from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
 from sfumato.notebook import text
 
 PT = 0.75

@@ -78,10 +78,7 @@ def on_its_own(svg: str) -> str:
     """Return a picture whose colours are names with a style that sets them, by the reader's choice of light or dark."""
     used = {"paper", *re.findall(r"var\(--sf-([a-z0-9-]+)\)", svg)}
     light, dark = (colours({name: shade for name, shade in scheme.items() if name in used}) for scheme in (LIGHT, DARK))
-    style = (
-        f"<style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-        f"text{{font-family:{FONT}}}</style>"
-    )
+    style = f"<style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}text{{font-family:{FONT}}}</style>"
     behind = '<rect width="100%" height="100%" rx="8" fill="var(--sf-paper)"/>'
     begin = svg.index(">") + 1
     return f"{svg[:begin]}{style}{behind}{svg[begin:]}\n"
@@ -114,7 +111,14 @@ def _styled(spec: dict[str, Any]) -> dict[str, Any]:
             "titlePadding": 10,
         },
         "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": SMALL, "symbolStrokeWidth": 2},
-        "title": {"color": ink, "subtitleColor": soft, "fontSize": TITLE, "subtitleFontSize": TEXT, "anchor": "start", "offset": 14},
+        "title": {
+            "color": ink,
+            "subtitleColor": soft,
+            "fontSize": TITLE,
+            "subtitleFontSize": TEXT,
+            "anchor": "start",
+            "offset": 14,
+        },
         "header": {"labelColor": ink, "titleColor": ink, "labelFontSize": 13},
         "text": {"color": ink},
         "range": {"category": [colour(number) for number in range(SERIES)]},
