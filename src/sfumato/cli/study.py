@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -116,12 +117,9 @@ def _list(names: list[str], *, as_json: bool) -> None:
     else:
         screen = console()
         screen.print(f"{len(rows)} studies; sfumato study NAME asks one of them again.")
-        told = ((name, shown(question), _takes(study)) for name, study, question in rows)
-        table = grid("study", "question", "takes", rows=told)
-        for column in table.columns:
-            column.no_wrap = True
-        table.columns[0].min_width, table.columns[1].overflow = max(len(name) for name in names), "ellipsis"
-        screen.print(table)
+        room = screen.width - max(map(len, names)) - max(len(_takes(study)) for _, study, _ in rows) - 8
+        told = [(name, shown(shorten(question, room, placeholder=" …")), _takes(study)) for name, study, question in rows]
+        screen.print(grid("study", "question", "takes", rows=told))
 
 
 def _takes(study: Study) -> str:
