@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.charts.library import Chart, altair
-from sfumato.charts.look import BAR, LIFTS, LIGHT, POINT, TEXT, TITLE
+from sfumato.charts.look import BAR, FILL, LIFTS, LIGHT, POINT, TEXT, TITLE
 from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
 
 WIDTH = 380
@@ -107,5 +107,5 @@ def _allowances(picture: Allowances) -> Chart:
     layers = []
     for what, (_, _, mark) in shown.items():
         own = base.transform_filter(alt.datum.what == what)
-        layers.append(own.mark_bar(height=9, opacity=0.85) if mark == "bar" else own.mark_tick(thickness=3, size=15))
+        layers.append(own.mark_bar(height=9, opacity=FILL) if mark == "bar" else own.mark_tick(thickness=3, size=15))
     return alt.layer(*layers).properties(width=WIDTH, height={"step": 20})

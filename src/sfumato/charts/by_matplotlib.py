@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 
-from sfumato.charts.look import BAR, LIFTS, LIGHT, POINT
+from sfumato.charts.look import BAR, FILL, LIFTS, LIGHT, POINT
 from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
 from sfumato.notebook import text
 
@@ -107,7 +107,7 @@ def _allowances(figure: Figure, axes: Any, picture: Allowances) -> None:
             continue
         places, values = zip(*shown, strict=True)
         if field == "belief":
-            axes.barh(places, values, height=0.45, color=LIGHT[colour], alpha=0.85, label=name)
+            axes.barh(places, values, height=0.45, color=LIGHT[colour], alpha=FILL, label=name)
         else:
             axes.plot(values, places, "|", color=LIGHT[colour], markersize=11, markeredgewidth=2.5, label=name)
     _named(axes, [one.value for one in picture.rows])

@@ -20,6 +20,8 @@ _COLOURS = {
     "careful-bg": ("#fff8c5", "#272115"),
     "bad": ("#cf222e", "#ff7b72"),
     "bad-bg": ("#ffebe9", "#2d1214"),
+    "more": ("#b2182b", "#ff7b72"),
+    "less": ("#2166ac", "#58a6ff"),
     "0": ("#0969da", "#58a6ff"),
     "1": ("#bc4c00", "#f0883e"),
     "2": ("#1a7f37", "#4ac26b"),
@@ -43,6 +45,9 @@ LIFTS = ("#2166ac", "#f7f7f7", "#b2182b")
 """The colours of a lift of 1/4, of 1, and of 4."""
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif'
+
+FILL = 0.45
+"""How opaque a bar is on which marks stand: they are seen in grey too."""
 
 TITLE, TEXT, SMALL = 16, 12.5, 12
 """Sizes of type in a picture, in pixels: its title, what stands beside axes and under the title, and marks of axes."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.charts import altair, picture_svg
+from sfumato.charts.look import FILL
 from sfumato.charts.svg import colour
 from sfumato.exact import percent
 from sfumato.explanation.highlights import finding, in_terms
@@ -134,7 +135,7 @@ def _closest(nearest: list[dict[str, Any]], mark: str) -> list[PageBlock]:
     )
     x = alt.X("belief:Q", title="belief", axis=alt.Axis(format="~%", tickCount=7))
     layers = [
-        base.mark_bar(color=colour(0), height=9, opacity=0.85).encode(x=x),
+        base.mark_bar(color=colour(0), height=9, opacity=FILL).encode(x=x),
         base.mark_tick(color=colour(1), thickness=3, size=18).encode(x=alt.X("bound:Q")),
     ]
     if all(row["share"] is not None for row in nearest):
