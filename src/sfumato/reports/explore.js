@@ -208,7 +208,7 @@
   function legend() {
     const swatch = (kind, heat, text) => {
       const box = make("i", { class: kind });
-      const colour = { more: "var(--sf-1)", less: "var(--sf-0)", many: "var(--sf-2)" }[kind];
+      const colour = { more: "var(--sf-more)", less: "var(--sf-less)", many: "var(--sf-2)" }[kind];
       box.style.background = `color-mix(in srgb, ${colour} ${heat}%, transparent)`;
       return make("span", {}, box, text);
     };
