@@ -136,11 +136,8 @@ def _show(about: Explanation, *, every: bool) -> None:
         screen.print()
         _show_study(screen, about.study, every=every)
     screen.print(labelled([*more, *map(shown, about.highlights())]))
-    screen.print()
     if not every:
-        screen.print(
-            "[dim]Private: figures of the original table. Claims take the policy as fixed in advance. --all shows more.[/dim]"
-        )
+        screen.print("[dim]Private figures. Claims take the policy as fixed in advance. --all shows more.[/dim]")
         return
     if about.table.risk is not None:
         screen.print(in_terms(about.table.risk))

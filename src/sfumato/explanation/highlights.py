@@ -11,7 +11,14 @@ from sfumato.explanation.population import PopulationShare
 from sfumato.explanation.risk import ColumnRisk, Risk
 from sfumato.explanation.sentences import value_sentence
 from sfumato.policy.words import an, bounds_in_words, uncapital
-from sfumato.release.manifest import KNOWS
+
+_MEANT = {
+    "reader": "who has the release and knows everybody's quasi values",
+    "engineer": "who has the release and all quasi values, and knows the program and its parameters, but not its coins",
+    "insider": "who also knows the sensitive values of other people",
+    "stranger": "who has the release and the person's own quasi values",
+}
+"""Adversaries in short; claims say in full whom they hold against."""
 
 
 def highlights(about: Explanation) -> list[str]:
@@ -71,10 +78,7 @@ def determining(risk: Risk | None) -> list[str]:
 def identifiable(risk: Risk) -> str:
     """Return with which chance a person's row is found."""
     largest, mean = risk.prosecutor
-    return (
-        f"Found: whoever knows a person's quasi values picks her row with chance {percent(mean, 1)} on average, "
-        f"{percent(largest, 1)} at most."
-    )
+    return f"Found: with chance {percent(mean, 1)} on average, {percent(largest, 1)} at most, by quasi values."
 
 
 def in_population(risk: Risk) -> list[str]:
@@ -117,7 +121,7 @@ def _promise(about: Explanation) -> list[str]:
             "Not promised: anything against whoever believes other shares, or learns them from the release.",
         ]
     return [
-        f"Promised: against {an(about.rule.against)}, {KNOWS[about.rule.against]}.",
+        f"Promised: against {an(about.rule.against)}, {_MEANT[about.rule.against]}.",
         "Not promised: anything against somebody who learns links between quasi and sensitive values, has a list of the whole "
         "population, or holds a second release of this table.",
     ]

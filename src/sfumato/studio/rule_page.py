@@ -222,7 +222,7 @@ class _Verdict:
             self.wrong.pop(shown, None)
         except SfumatoError as error:
             self.session.policy.bound(value, before or None, secret)
-            self.wrong[shown] = f"{given}: {error.sentence}"
+            self.wrong[shown] = error.sentence
         await self.refresh()
 
     def _place(self, shown: str) -> tuple[str | None, str]:
