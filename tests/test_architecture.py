@@ -94,6 +94,7 @@ MAY_IMPORT = {
         "form",
         "groups",
         "methods",
+        "plugins",
         "privacy",
         "progress",
         "randomness",

@@ -22,7 +22,7 @@ _MEANT = {
 
 
 def highlights(about: Explanation) -> list[str]:
-    """Return these sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
+    """Return these sentences, fewer where there is nothing to say, more for sets with bounds and what no claim covers."""
     lines = finding(about.table.risk, shown=about.method.shown_as.exact_quasi)
     if not about.feasible:
         return [*lines, "Promised: nothing can be with this policy, and nothing would be published."]
@@ -46,7 +46,7 @@ def highlights(about: Explanation) -> list[str]:
         if about.rule.sets:
             lowest = min(about.rule.sets, key=lambda bound: (bound.bound, bound.value))
             lines.append(f"Tightest of a set: {value_sentence(lowest, inside=None)}.")
-    return [*lines, *_promise(about)]
+    return [*lines, *_promise(about), *([about.table.uncovered] if about.table.uncovered else [])]
 
 
 def finding(risk: Risk | None, *, shown: bool = True) -> list[str]:
