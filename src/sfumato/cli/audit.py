@@ -20,7 +20,7 @@ from sfumato.cli._options import (
     table_source,
 )
 from sfumato.cli._run import BROKEN, verb
-from sfumato.cli._show import console, grid, labelled, near, print_json, progress_bar, shown
+from sfumato.cli._show import bullets, console, labelled, near, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.admission import GateResult
@@ -390,5 +390,4 @@ def _show(report: Audit, release: Path, how: str, original: Table | None, *, eve
         screen.print("[dim]--all shows what stronger adversaries reach: measured, not claimed.[/dim]")
     if report.stronger and every:
         screen.print("Not claimed, only measured: what stronger adversaries reach")
-        rows = [(f"{finding.figure:.3g}", shown(name), shown(finding.text)) for name, finding in report.stronger.items()]
-        screen.print(grid("figure", "adversary", "what it is", right=(0,), rows=rows))
+        screen.print(bullets(f"{name}: {finding.figure:.3g} ({finding.text})" for name, finding in report.stronger.items()))
