@@ -108,7 +108,7 @@ class _Walk:
         self.picture("cross", 1150)
         self.press("tab-Quality")
         self.wait(lambda: "people" in self.driver.find_element("css selector", ".q-tab-panel").text)
-        self.picture("quality", 1000)
+        self.picture("quality", 590)
         self.press("tab-Manifest")
         self.picture("manifest", 1000)
 
