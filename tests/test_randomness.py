@@ -101,7 +101,7 @@ def test_the_same_seed_gives_the_same_words_and_tasks_have_streams_of_their_own(
 def test_no_seed_means_the_operating_system_and_a_bad_seed_is_refused():
     assert isinstance(randomness(None), SecureRandomness)
     assert randomness(3).reproducible
-    with pytest.raises(PolicyError, match="seed: expected a whole number"):
+    with pytest.raises(PolicyError, match="seed: expected"):
         randomness(-1)
-    with pytest.raises(PolicyError, match="seed: expected a whole number"):
+    with pytest.raises(PolicyError, match="seed: expected"):
         randomness("7")

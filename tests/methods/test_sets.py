@@ -235,14 +235,14 @@ def test_methods_that_cannot_keep_sets_say_why():
     ("rule", "words"),
     [
         ({"values": ["v1"]}, "give a bound"),
-        ({"bound": "0.5"}, "give values, or a map"),
+        ({"bound": "0.5"}, "or a map"),
         ({"values": [], "bound": "0.5"}, "list of texts"),
         ({"values": ["v1", "v1"], "bound": "0.5"}, "named twice"),
         ({"values": ["v1"], "bound": 1}, "below 1"),
         ({"values": ["v1"], "theta": 0}, "not both 0"),
         ({"values": ["v1"], "limit": "0.5"}, "unknown key 'limit'"),
         ({"map": {"v1": ""}, "bound": "0.5"}, "pairs of texts"),
-        ("v1", "expected values and a bound"),
+        ("v1", "and a bound"),
     ],
 )
 def test_a_rule_that_is_none_says_what_is_wrong(rule, words):
