@@ -241,12 +241,12 @@ def test_each_secret_has_a_sentence_of_its_own_and_nothing_is_said_of_combinatio
 
 def test_a_rule_with_odds_is_said_alone_in_explanation_and_report(table, tmp_path):
     rule = sf.FPrivacy(theta=8, offset="0.02", odds=8, against="reader")
-    grown = "In words: of what at least one in nine people have, odds grow at most 8-fold"
+    grown = "of what at least one in nine people have, odds grow at most 8-fold"
     told = sf.explain(table, rule, quick=True).highlights()
-    assert any(line.startswith(grown) for line in told)
+    assert f"Rule: {grown}" in " ".join(told)
     release = sf.publish(table, rule, method=sf.Boxes(floor=20), random=1)
     page = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
-    assert grown.replace("words", "plain words") in page
+    assert f"In plain words: {grown}" in page
     assert not any("who uses no link between columns" in text for text in (page, *told))
 
 
@@ -327,6 +327,14 @@ def test_a_stated_population_is_in_the_private_report_and_in_what_is_left(releas
     text = text_of(sf.report(release, table, out=tmp_path / "r", audience="gdpr", attacks=[]))
     assert "In the population (90,000 people" in text
     assert "alone among 90,000 people" in text
+
+
+def test_a_weight_is_shown_as_one_and_what_no_claim_covers_is_left(tmp_path):
+    frame = pa.table({"age": [20 + i % 40 for i in range(400)], "wt": [10.0, 30.0] * 200, "ill": ["a", "b", "c", "d"] * 100})
+    release = sf.publish(frame, sf.LDiversity(2), quasi=["age"], sensitive="ill", weight={"column": "wt", "floor": 50}, random=1)
+    text = text_of(sf.report(release, out=tmp_path / "r", audience="hipaa", public=True))
+    assert re.search(r"wt</th>\s*<td[^>]*>weight</td>\s*<td[^>]*>one number for each of 2 bins of at least 50 people<", text)
+    assert text.count("may have been made with secrets") == 2  # in the claim, and in what is left
 
 
 def test_another_reader_is_not_known(release, tmp_path):

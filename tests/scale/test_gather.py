@@ -124,7 +124,7 @@ def test_one_row_a_person_with_several_columns_is_published_by_an_engine(tmp_pat
     ("people", "problem"),
     [
         ({"quasi": None}, "quasi column 'age': "),
-        ({"quasi": {"age": "least", "town": "first by seen"}}, "'town' is no quasi column"),
+        ({"quasi": {"age": "least", "town": "first by seen"}}, "'town'"),
     ],
 )
 def test_what_memory_refuses_an_engine_refuses_with_the_same_sentence(people, problem, tmp_path):
@@ -138,14 +138,14 @@ def test_what_memory_refuses_an_engine_refuses_with_the_same_sentence(people, pr
 
 
 def test_rows_without_a_key_are_refused_in_every_engine(tmp_path):
-    with pytest.raises(InputError, match="not known whose rows they are"):
+    with pytest.raises(InputError, match="whose rows"):
         publish_source(visits(keyless=True), schema(), ASKED, tmp_path / "out", random=1)
 
 
 @pytest.mark.parametrize("place", ["duckdb.BYTES_A_PERSON", "gather._BYTES_A_FACT"])
 def test_more_people_than_memory_holds_are_refused_with_what_they_would_take(tmp_path, monkeypatch, place):
     monkeypatch.setattr(f"sfumato.scale.{place}", 1 << 20)
-    with pytest.raises(InputError, match="are then cut in memory") as caught:
+    with pytest.raises(InputError, match="cut in memory") as caught:
         publish_source(visits(), schema(), ASKED, tmp_path / "out", random=1, limits=ResourceLimits(1 << 29, 1))
     assert "--memory" in caught.value.hint
     assert not (tmp_path / "out").exists()
@@ -154,15 +154,15 @@ def test_more_people_than_memory_holds_are_refused_with_what_they_would_take(tmp
 def test_columns_of_different_types_are_refused_by_an_engine(tmp_path):
     table = visits()
     table = table.set_column(table.column_names.index("d2"), "d2", pa.array(range(table.num_rows)))
-    with pytest.raises(InputError, match="its columns are of different types"):
+    with pytest.raises(InputError, match="of different types"):
         publish_source(table, schema(), ASKED, tmp_path / "out", random=1)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda key, place: key.lower() if place % 3 == 0 else key, "differ from another one only by case"),
-        (lambda key, place: "  " if place % 5 == 0 else key, "not known whose rows they are"),
+        (lambda key, place: key.lower() if place % 3 == 0 else key, "only by case"),
+        (lambda key, place: "  " if place % 5 == 0 else key, "whose rows"),
     ],
 )
 def test_keys_in_two_spellings_and_blank_ones_are_refused_by_an_engine(tmp_path, change, said):

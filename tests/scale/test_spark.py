@@ -279,12 +279,12 @@ def test_a_killed_job_leaves_nothing_that_loads(people, tmp_path):
         "import os, signal\n"
         "from pathlib import Path\n"
         "from pyspark.sql import SparkSession\n"
-        "import sfumato.scale.publish as publish\n"
+        "import sfumato.scale.counted as counted\n"
         "from tests.scale._large import ASKED, SCHEMA\n"
         "from sfumato.scale.verb import publish_source\n"
         "given = {'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1', 'spark.ui.enabled': 'false'}\n"
         "SparkSession.builder.master('local[1]').config(map=given).getOrCreate()\n"
-        "publish.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "counted.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"publish_source(Path({str(tmp_path / 'people.parquet')!r}), SCHEMA, ASKED, Path({str(tmp_path / 'out')!r}), random=1,\n"
         "               engine='spark')\n"
     )
@@ -305,7 +305,7 @@ def test_spark_reads_the_files_that_are_named(spark, tmp_path):
         assert {row["town"] for row in frame_of_files(tmp_path / name).select("town").distinct().collect()} == {"right"}, name
     pq.write_table(crowd("left out"), tmp_path / "_x.parquet")
     for wrong in (tmp_path / "_x.parquet", [tmp_path / "_x.parquet", tmp_path / "x1.parquet"]):
-        with pytest.raises(InputError, match=r"other files than those named|cannot read the files"):
+        with pytest.raises(InputError, match=r"other files|cannot read"):
             frame_of_files(wrong)
 
 

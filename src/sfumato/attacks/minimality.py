@@ -21,8 +21,7 @@ from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.rerun import TINY, rerun
 from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
-from sfumato.groups._cut_kernels import LEAST_SHARE
-from sfumato.groups._rule_kernels import LEVELS, cut_of
+from sfumato.groups._rule_kernels import LEAST_SHARE, LEVELS, cut_of
 from sfumato.groups.cuts import Space
 from sfumato.groups.soft import SoftTests, refusing, usual_patience
 from sfumato.release.programs import program_of, refuses_by_bounds
@@ -76,7 +75,7 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
         if tests is None:
             continue
         *cut, chance = tests
-        cuts, walk = kernels.Boundaries(*cut), kernels.BoundaryWalk(BURN, SWEEPS, word)
+        cuts, walk = kernels.Boundaries(*map(np.ascontiguousarray, cut)), kernels.BoundaryWalk(BURN, SWEEPS, word)
         tally, value = np.zeros((len(codes), len(total))), held[mine].copy()
         if soft:
             kernels.walk_tested(codes, cuts, chance, value, total, walk, tally)

@@ -12,7 +12,6 @@ import typer
 
 from sfumato.cli._options import (
     DataFiles,
-    EngineChoice,
     EngineOption,
     Format,
     From,
@@ -26,7 +25,7 @@ from sfumato.cli._options import (
     table_source,
 )
 from sfumato.cli._run import verb
-from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
+from sfumato.cli._show import console, counted, labelled, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import writing
 from sfumato.cli._workers import limited
 from sfumato.errors import OneBox, PeopleNotIdentified
@@ -67,6 +66,9 @@ def publish(
     workers: Workers = None,
     engine: EngineOption = None,
     memory: MemoryOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show everything: each claim, how near a reader comes, what it rests on.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
@@ -85,7 +87,7 @@ def publish(
             from sfumato.scale.engine import ResourceLimits
 
             limits = ResourceLimits.of(memory, workers)
-            document, audit = by_engine(data, policy, out, engine=engine_of(engine), limits=limits, seed=seed, receipts=receipts)
+            document, audit = by_engine(data, policy, out, engine=engine, limits=limits, seed=seed, receipts=receipts)
         else:
             source = table_source(data[0] if data else None, database, sql)
             document, audit = from_memory(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
@@ -94,30 +96,25 @@ def publish(
         return
     for warning in document["warnings"]:
         warn(warning)
-    show_published(document, audit)
+    show_published(document, audit, every=every)
 
 
-def is_large(data: list[Path] | None, database: str | None, engine: EngineChoice | None, memory: str | None) -> bool:
+def is_large(data: list[Path] | None, database: str | None, engine: str | None, memory: str | None) -> bool:
     """Return whether an engine publishes these files: as asked, else by size."""
     from sfumato.errors import PolicyError
-    from sfumato.scale.choice import beyond_memory
+    from sfumato.scale.choice import beyond_memory, require_engine
 
-    chosen = engine_of(engine)
+    require_engine(engine)
     if database is not None or not data or str(data[0]) == "-":
-        if chosen in ("duckdb", "spark"):
-            raise PolicyError(f"--engine {chosen}: it reads files and directories", hint="write the table as Parquet first")
+        if engine not in (None, "memory"):
+            raise PolicyError(f"--engine {engine}: it reads files and directories", hint="write the table as Parquet first")
         return False
-    large = beyond_memory(data if len(data) > 1 else data[0], chosen)
+    large = beyond_memory(data if len(data) > 1 else data[0], engine)
     if not large and len(data) > 1:
         raise PolicyError("--engine memory: it reads one file", hint="--engine duckdb reads several")
     if memory is not None and not large:
         raise PolicyError("--memory: it limits what an engine uses", hint="--engine duckdb, or leave it out")
     return large
-
-
-def engine_of(given: EngineChoice | None) -> Any:
-    """Return the engine that was asked for, as the library names it."""
-    return None if given is None else given.value
 
 
 def refuse_beyond_memory(format: Format, links: Path | None) -> None:
@@ -323,7 +320,7 @@ NO_REGISTER = (
 )
 
 
-def show_published(document: dict[str, Any], audit: Audit) -> None:
+def show_published(document: dict[str, Any], audit: Audit, *, every: bool = False) -> None:
     """Print what was published, where it lies and what it promises."""
     from sfumato.cli.audit import claim_lines
 
@@ -332,8 +329,6 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
     what = counted(rows, "household", "households") if document.get("unit") else what
     screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
-    for line in document["made"]:
-        screen.print(shown(line))
-    for line in claim_lines(audit, document["baseline"], several=document.get("facts") is not None):
-        screen.print(line)
-    screen.print(f"Private receipt, not to be published: {shown(near(document['receipt']))}")
+    lines = [f"{'Made' if number == 0 else ''}: {shown(line)}" for number, line in enumerate(document["made"])]
+    lines += claim_lines(audit, document["baseline"], several=document.get("facts") is not None, every=every)
+    screen.print(labelled([*lines, f"Receipt: {shown(near(document['receipt']))}, private: do not publish it."]))
