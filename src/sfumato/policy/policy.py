@@ -34,7 +34,7 @@ from sfumato.privacy import MODELS, Requirement
 from sfumato.randomness import Randomness, coins_of
 from sfumato.table import ReadOptions, Schema, Table
 from sfumato.table.read import TablePath, column_names
-from sfumato.table.source import TooLongError, read_text, refusal
+from sfumato.table.source import read_text, refusal
 
 T = TypeVar("T")
 
@@ -106,21 +106,12 @@ class Policy:
     def load(cls, path: str | Path, *, data: TablePath | None = None) -> Policy:
         """Return the policy in a file. All that is wrong is said at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
-        refused = refusal(path)
-        if refused == "there is no such file":
+        if refusal(path) == "there is no such file":
             raise PolicyError(
                 f"{path}: no such policy file", hint="`sfumato policy init DATA --out POLICY` writes a draft to start from"
             )
-        if refused is not None:
-            raise PolicyError(f"{path}: {refused}", hint="give the path of a policy, a TOML file")
-        try:
-            content = read_text(path, most=LONGEST)
-        except UnicodeDecodeError:
-            raise PolicyError(f"{path}: not UTF-8 text", hint="a policy is a TOML file; save it as UTF-8") from None
-        except TooLongError:
-            raise PolicyError(f"{path}: a policy has at most {LONGEST:,} bytes", hint="did you give the table instead?") from None
-        except OSError as error:
-            raise PolicyError(f"{path}: cannot be read: {error.strerror or 'the disk refused'}") from None
+        check, expected = "give the path of a policy, a TOML file", "a policy is a TOML file; save it as UTF-8"
+        content = read_text(path, str(path), most=LONGEST, error=PolicyError, check=check, expected=expected)
         try:
             return cls.parse(content, base=path.parent)
         except PolicyError as error:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from sfumato.errors import QueryError, did_you_mean
-from sfumato.query.answer import Answer, Estimator
+from sfumato.query.answer import Answer, Estimator, require_confidence
 from sfumato.query.answering import answer
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
@@ -96,12 +96,6 @@ def _answered(engine: CountEngine, release: Release, asked: Query, estimator: Es
     if asked.select == (COUNT,) and not asked.weighted and asked.having is None and not asked.order_by and asked.limit is None:
         return answer(engine, asked, chosen, confidence, release.native)
     return measure(engine, asked, chosen, confidence, release.native)
-
-
-def require_confidence(confidence: float) -> None:
-    """Refuse what is no confidence."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
 
 
 def count_many(

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato import __version__
 from sfumato.arrays import Array, Integers
-from sfumato.errors import OutputError, QueryError
+from sfumato.errors import QueryError
 from sfumato.query.answering import FACTOR
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.count import engine_of
@@ -28,7 +28,7 @@ from sfumato.query.models.inside import FEW_VALUES, UNTOLD, WIDER, Inside, cells
 from sfumato.query.models.likelihood import Association
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, GRID, Trend
-from sfumato.release.atomic import let_in, move_new, workshop
+from sfumato.release.atomic import new_file, refuse_taken
 from sfumato.release.base import Release
 
 FORMAT, VERSION = "sfumato-model", 1
@@ -42,23 +42,12 @@ def write_model(release: Release, path: str | Path, *, manifest: str) -> int:
     `manifest` is the sha-256 of the release's manifest.json.
     """
     target = Path(path)
-    if target.exists() or target.is_symlink():
-        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file")
-    if not target.parent.is_dir():
-        raise OutputError(f"{target.name}: the directory {str(target.parent)!r} does not exist", hint="create it first")
+    refuse_taken(target)
     content = json.dumps(model_document(release, manifest), allow_nan=False, ensure_ascii=False, indent=1).encode() + b"\n"
     if target.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    try:
-        with workshop(target) as hidden:
-            draft = hidden / target.name
-            draft.write_bytes(content)
-            let_in()
-            move_new(draft, target)
-    except FileExistsError:
-        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file") from None
-    except OSError as error:
-        raise OutputError(f"{target.name}: cannot be written: {error.strerror or 'the disk refused'}") from None
+    with new_file(target) as draft:
+        draft.write_bytes(content)
     return len(content)
 
 
