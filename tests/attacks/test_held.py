@@ -83,7 +83,7 @@ def test_other_attacks_say_why_they_are_not_done():
     table, release = visits()
     found = {one.attack: one for one in sf.attack(release, table, "all", random=1)}
     assert found["nb"].refused == "it is for one value a person, and people may have several here"
-    assert "one person here" in found["rows"].refused
+    assert "together here" in found["rows"].refused
     with pytest.raises(sf.PolicyError, match="there is no attack 'number-of-rings'"):
         sf.attack(release, table, "number-of-rings")
     frame = pa.table({"age": range(60), "ill": ["a", "b", "c"] * 20})

@@ -191,7 +191,7 @@ def test_a_table_too_many_is_found(saved):
 
 def test_a_file_too_many_and_metadata_in_a_footer_are_found(saved):
     (saved / "notes.txt").write_text("who is who")
-    assert audit(saved).problems == ("1 files lie in the release that its manifest does not list",)
+    assert audit(saved).problems == ("1 files in the release are not listed in its manifest",)
     (saved / "notes.txt").unlink()
     assert audit(saved).holds is True
     path = saved / "st.parquet"

@@ -195,7 +195,7 @@ def test_who_knows_where_people_are_gets_an_exact_verdict():
     report = audit_tables(release.manifest, release.tables(), table, parts=placed)
     assert only(report).worst == Fraction(3, 5)
     wrong = audit_tables(release.manifest, release.tables(), table, parts=np.zeros(1200, np.int64))
-    assert wrong.problems == ("where people are said to be does not fit the published rows",)
+    assert wrong.problems == ("the parts in which people are stated do not fit the published rows",)
 
 
 def test_no_placement_that_keeps_the_bounds_is_found():
@@ -249,7 +249,7 @@ def test_computed_parameters_cannot_claim_an_insider():
 @pytest.mark.parametrize(
     ("claim", "note"),
     [
-        (Claim.association("engineer"), "not made in the words"),
+        (Claim.association("engineer"), "not worded"),
         (randomized_claim("reader", declared=False), "another adversary than the requirement"),
         (Claim("presence", "stranger", "nobody is there"), "cannot support such a claim"),
     ],
@@ -272,7 +272,7 @@ def test_an_unknown_method_is_not_confirmed():
 def test_a_basis_is_no_statement_of_this_form():
     release = release_of(TABLE, PLAN, requirement=RHO)
     forged = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, basis="blind"))
-    assert "a basis on which" in only(audit_release(forged, TABLE)).note
+    assert "a basis" in only(audit_release(forged, TABLE)).note
 
 
 @pytest.mark.parametrize(("share", "holds"), [("1/3", None), ("2/3", False)])

@@ -163,7 +163,7 @@ def test_other_bounds_and_counts_than_follow_are_found(release):
     ("claim", "note"),
     [
         (Claim.association("engineer"), "another adversary"),
-        (Claim("association", "reader", "Nobody can learn anything."), "not made in the words"),
+        (Claim("association", "reader", "Nobody can learn anything."), "not worded"),
         (Claim.association("insider"), "cannot support"),
     ],
 )

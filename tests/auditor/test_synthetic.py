@@ -52,7 +52,7 @@ def test_exposure_is_the_mean_share_of_the_true_value_among_records_like_a_perso
         ({"measured": [["age", "sex"]]}, "not those of all columns"),
         ({"measured": [["value"], ["age"], ["sex"]]}, "not those of all columns, in their order"),
         ({"measured": [["age"], ["sex"], ["income", "value"]]}, "which the release does not have"),
-        ({"weaker_claim": "It is safe."}, "not made in the words"),
+        ({"weaker_claim": "It is safe."}, "not worded"),
     ],
 )
 def test_a_statement_that_does_not_follow_is_found(changed, told):

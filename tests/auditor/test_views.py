@@ -217,8 +217,8 @@ def test_the_weaker_claim_is_made_in_its_own_words_by_a_publisher_who_accepted_i
         method={**release.manifest.method, "accept_weaker_claim": False},
     )
     assert audit_tables(manifest, release.tables(), None).problems == (
-        "manifest.json: a claim is not made in the words that such a claim has",
-        "the weaker claim is not made in the words that such a claim has",
+        "manifest.json: a claim is not worded as this version words such claims",
+        "the weaker claim is not worded as this version words such claims",
         "the publisher did not accept a weaker claim",
     )
 

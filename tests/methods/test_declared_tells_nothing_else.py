@@ -152,7 +152,7 @@ def test_a_policy_file_closes_the_sensitive_columns_and_refuses_rules_that_would
     for more, message in (
         ('[missing]\nv = "error"', "would tell it"),
         ('[missing]\nv = "drop"', "would tell it"),
-        ("[domains]\nv = [1, 2]", "would tell them"),
+        ("[domains]\nv = [1, 2]", "would reveal them"),
         ('[types]\nv = "date"', "is date, but not all"),
     ):
         with pytest.raises(PolicyError, match=message):

@@ -63,7 +63,7 @@ def test_a_changed_role_costs_one_run_and_not_one_for_every_rule() -> None:
     policy = Policy.parse(text)
     assert len(policy.warnings) == 1
     assert policy.warnings[0].startswith("[recode] 'c0', 'c1', ")
-    assert policy.warnings[0].endswith("without effect, since such columns are dropped")
+    assert policy.warnings[0].endswith("such columns are dropped")
     assert policy.schema.to_dict()["recode"] == {"age": {"width": 5}}
 
 

@@ -143,7 +143,7 @@ def test_method_options_without_a_name_belong_to_the_usual_method() -> None:
 def test_an_old_spelling_is_an_error_that_gives_the_new_one(written: str, place: str, spelling: str) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.parse(SMALL + f"[method]\n{written}\n")
-    assert caught.value.message == f"[method] {place}: buckets are a form now, and several methods make them"
+    assert caught.value.message == f"[method] {place}: buckets is a form that several methods make, not a method"
     assert caught.value.hint == f"write {spelling}"
 
 

@@ -141,7 +141,7 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
 @pytest.mark.parametrize(
     ("form", "reason"),
     [
-        ("ranges", "would have to be made up"),
+        ("ranges", "ranges instead of"),
         ("columns", "which quasi values are one person's"),
         ("views", "which quasi values are one person's"),
         ("synthetic", "nobody's"),

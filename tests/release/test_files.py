@@ -135,7 +135,7 @@ def test_a_release_cannot_be_changed():
 def test_a_truncated_manifest_is_refused(saved):
     text = (saved / "manifest.json").read_text()
     (saved / "manifest.json").write_text(text[: len(text) // 2])
-    with pytest.raises(FormatError, match="not complete JSON"):
+    with pytest.raises(FormatError, match="not valid JSON"):
         Release.load(saved)
 
 
@@ -147,17 +147,17 @@ def test_a_truncated_manifest_is_refused(saved):
         (lambda document: document.update(version=2), "format version 2, whose tables have other columns"),
         (lambda document: document.update(version="3"), "no usable format version"),
         (lambda document: document.update(format="other"), "does not describe a release"),
-        (lambda document: document.update(form="mosaic"), "form is not what a manifest holds there"),
-        (lambda document: document.pop("claims"), "claims is not what a manifest holds there"),
-        (lambda document: document.update(rows="many"), "rows is not what a manifest holds there"),
-        (lambda document: document.update(claims=[{"x": 1}]), r"claims\[0\]\.adversary is not what a manifest holds there"),
+        (lambda document: document.update(form="mosaic"), "form is not valid there"),
+        (lambda document: document.pop("claims"), "claims is not valid there"),
+        (lambda document: document.update(rows="many"), "rows is not valid there"),
+        (lambda document: document.update(claims=[{"x": 1}]), r"claims\[0\]\.adversary is not valid there"),
         (lambda document: document["tables"].pop("st"), "its manifest does not list"),
         (
             lambda document: document.update(claims=[{"kind": "association", "adversary": "", "statement": ""}]),
             r"claims\[0\]\.adversary is not what",
         ),
-        (lambda document: document.update(diary="who is who"), "it is not what a manifest holds there"),
-        (lambda document: document.update(schema={}), r"schema\.declared is not what a manifest holds there"),
+        (lambda document: document.update(diary="who is who"), "it is not valid there"),
+        (lambda document: document.update(schema={}), r"schema\.declared is not valid there"),
     ],
 )
 def test_a_manifest_that_cannot_be_trusted_is_refused(saved, change, message):
@@ -171,7 +171,7 @@ def test_a_manifest_that_cannot_be_trusted_is_refused(saved, change, message):
 def test_numbers_that_json_does_not_have_are_refused(saved, number):
     text = (saved / "manifest.json").read_text()
     (saved / "manifest.json").write_text(text.replace('"rows": 600', f'"rows": {number}'))
-    with pytest.raises(FormatError, match="not complete JSON"):
+    with pytest.raises(FormatError, match="not valid JSON"):
         Release.load(saved)
 
 

@@ -107,7 +107,7 @@ def differential_inference(
     """
     limits = np.array([bounds[label] for label in table.sensitive.labels])
     if not (limits < 1).any():
-        raise InputError("every bound is 1, so that nothing can be told beyond it", hint="a policy that bounds some value")
+        raise InputError("every bound is 1, so that no belief can exceed it", hint="a policy that bounds some value")
     cells = _cells(table, limits)
     x, y, value, _ = cells
     over = y / x > limits[value]

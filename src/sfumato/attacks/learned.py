@@ -85,7 +85,7 @@ def learned(sight: Sight) -> LearnedCounts:
 def learn(release: Release, everybody: pa.Table) -> LearnedCounts:
     """Return what a release teaches about how quasi and sensitive values go together; `everybody` fixes the codes of ranges."""
     if release.form not in _LEARN:
-        raise NotApplicable(f"nobody has said how a release of the form {release.form!r} teaches anything")
+        raise NotApplicable(f"no way to learn from a release of the form {release.form!r} is implemented")
     return _LEARN[release.form](release, everybody)
 
 

@@ -30,7 +30,7 @@ from sfumato.release.programs import program_of, refuses_by_bounds
 BURN, SWEEPS = 100, 1_500
 _ERRORS = 5.0
 
-NOTHING = "no decision looked at where values fell inside a group: every placement stays as likely as any other"
+NOTHING = "no decision depended on who in a group has which value: all assignments stay equally likely"
 
 
 def minimality(sight: Sight) -> Iterator[Posteriors]:
@@ -38,7 +38,7 @@ def minimality(sight: Sight) -> Iterator[Posteriors]:
     release: Any = sight.release
     manifest, basis = release.manifest, release.manifest.rests_on
     if not basis.by_histograms:
-        raise NotApplicable("no group depends on where values fell, so that nothing can be rerun to find out")
+        raise NotApplicable("groups do not depend on sensitive values, so rerunning the program reveals nothing")
     if sight.everybody.num_rows <= TINY:
         yield rerun_links(sight) if manifest.own_ranges else rerun(sight)
         return
@@ -48,7 +48,7 @@ def minimality(sight: Sight) -> Iterator[Posteriors]:
     program = program_of(manifest.method)
     if release.decoys or program is None or not program.cuts:
         name = manifest.method.get("name")
-        raise NotApplicable(f"nobody has written the program of {name!r} as a rule for placements; tiny tables are rerun exactly")
+        raise NotApplicable(f"no sampler is implemented for the program of {name!r}; only tiny tables are rerun exactly")
     people = members(sight)
     yield _sampled(sight, people, soft=basis.keeps_accounts)
 
@@ -60,7 +60,7 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
     if not program_of(release.manifest.method).one_level:  # type: ignore[union-attr]
         space = space.lines
     if space.missing.any():
-        raise NotApplicable("missing numbers may go to either side of a cut, which the sampler does not know")
+        raise NotApplicable("the sampler does not support missing numbers, which may go to either side of a cut")
     held = np.zeros(len(people.codes), np.int64)
     word = sight.random.spawn(2).words(1).copy()
     swaps.deal(people.start, people.entry, people.count, word, held)
@@ -130,7 +130,7 @@ class _FinalBox:
         """Return every boundary that a tight cut may have, with the caps of both sides; None where nothing was refused."""
         method = self._release.manifest.method
         if not refuses_by_bounds(method):
-            raise NotApplicable("of Mondrian's rules only strict cuts under bounds are written as a rule for placements")
+            raise NotApplicable("of Mondrian's rules the sampler supports only strict cuts under bounds")
         program = program_of(method)
         share = -(-self._size // LEAST_SHARE) if program is not None and program.least_share else 0
         least = max(self._floor, share)

@@ -56,14 +56,19 @@ class Attack:
 ATTACKS: dict[str, Attack] = {
     attack.name: attack
     for attack in (
-        Attack("random-worlds", "reader", "takes every placement of a group's values as equally likely", "random_worlds"),
-        Attack("nb", "statistician", "learns how columns go together and names the likeliest value", "naive_bayes"),
-        Attack("statistician", "statistician", "puts a group's values on the people they fit best", "statistician"),
+        Attack(
+            "random-worlds",
+            "reader",
+            "takes all assignments of a group's values to its people as equally likely",
+            "random_worlds",
+        ),
+        Attack("nb", "statistician", "learns how columns are associated and names the likeliest value", "naive_bayes"),
+        Attack("statistician", "statistician", "assigns a group's values to the people they fit best", "statistician"),
         Attack("definetti", "statistician", "lets groups teach about each other, as exchangeable people do", "definetti"),
-        Attack("corruption", "insider", "knows what others of the group have", "corruption"),
+        Attack("corruption", "insider", "knows values of other people of the group", "corruption"),
         Attack("minimality", "engineer", "reruns the program and strikes out what would have led elsewhere", "minimality"),
         Attack("foreground", "statistician", "strikes values out that patterns of the release make unlikely", "foreground"),
-        Attack("composition", "holder", "puts two releases about the same people together", "composition"),
+        Attack("composition", "holder", "combines two releases about the same people", "composition"),
         Attack("skewness", "reader", "compares her belief with the share of a value, and of sets of values", "skewness"),
         Attack("containment", "reader", "takes every group whose ranges may hold a person", "containment"),
         Attack(PRESENCE, "stranger", "asks whether a person is in the table at all", "presence"),
@@ -368,7 +373,7 @@ def require_same_people(release: Any, table: Table) -> None:
         many = np.bincount(key[: release.rows], minlength=int(key.max()) + 1)
         gone = int(np.maximum(np.bincount(key[release.rows :], minlength=len(many)) - many, 0).sum())
         if gone:
-            raise InputError(f"the release has no row with the quasi values of {gone:,} people of the table", hint=HINT)
+            raise InputError(f"{gone:,} people of the table have quasi values that no row of the release has", hint=HINT)
 
 
 def _require_columns(release: Any, table: Table) -> None:

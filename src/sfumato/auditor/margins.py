@@ -62,19 +62,23 @@ def tables_due(manifest: Manifest, gamma: Fraction, counted: int) -> tuple[tuple
 def wrong_margins(manifest: Manifest, stated: StatedMargins | None, gamma: Fraction, counted: int) -> list[str]:
     """Return where the tables' part of γ is not the one that the method gives them, or their noise is too small."""
     if "margins_from" in manifest.parameters and manifest.parameters["margins_from"] != _FROM:
-        return [f"without margins of its own a method has tables from {_FROM:,} people on"]
+        return [f"parameters.margins_from: without margins=… tables are added from {_FROM:,} people on"]
     if stated is None:
         return []
     problems = []
     if stated.gamma != _part(gamma, _share(manifest.method.get("margins"))):
-        problems.append("the part of γ that tables beside boxes have is not what the method gives them")
-    return problems + wrong_ratio(stated.ratio, stated.gamma, counted * len(stated.tables), "in tables beside boxes ")
+        problems.append("the part of γ spent on margins is not the one that the method gives them")
+    return problems + wrong_ratio(stated.ratio, stated.gamma, counted * len(stated.tables), "of the margins ")
 
 
 def other_tables(manifest: Manifest, stated: StatedMargins | None, gamma: Fraction, counted: int) -> list[str]:
     """Return that the tables beside boxes are not those which the method, or the number of people, makes."""
     due = tables_due(manifest, gamma, counted)
-    return [] if due == (stated.tables if stated else ()) else ["the tables beside the boxes are not those of the method"]
+    return (
+        []
+        if due == (stated.tables if stated else ())
+        else ["the margins are not the tables that the method or the number of people asks for"]
+    )
 
 
 def wrong_ratio(ratio: Fraction, gamma: Fraction, moved: int, where: str = "") -> list[str]:

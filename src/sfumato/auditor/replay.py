@@ -40,7 +40,7 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.programs import program_of
 from sfumato.table.column import Column
 
-OTHERWISE = "no coins lead the cuts that the manifest names to these boxes with these accounts"
+OTHERWISE = "no coins can produce these boxes and accounts from the cuts that the manifest names"
 SEEN = "the tables show that the cuts of the manifest can lead to these boxes and accounts, but not that its coins were fresh"
 UNDECIDED = "accounts of boxes were not replayed to the end: columns part the same boxes in too many ways"
 

@@ -20,7 +20,7 @@ from sfumato.table.bundles import Bundles
 from sfumato.table.column import combined
 from sfumato.table.table import Table
 
-BY_RESULTS = "choosing them after a refusal is choosing the policy by results, which no claim counts"
+BY_RESULTS = "changing them after a refusal chooses the policy by results, which no claim covers"
 
 
 def incidence_of(bundles: Bundles, bounds: Bounds) -> Incidence:

@@ -18,8 +18,8 @@ from sfumato.privacy.requirement import Against
 from sfumato.table.classes import usual_floor
 
 REFUSED = (
-    "every cut that was tested was refused, so everybody is in one box; publish that, since to publish otherwise for this reason "
-    "tells something that no account counts"
+    "every cut that was tested was refused, so everybody is in one box; publish that: choosing another release "
+    "because of the refusals tells something that no account covers"
 )
 """What is said where tests left one box: another method in its place would be chosen by where values fell."""
 

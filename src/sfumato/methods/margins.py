@@ -96,7 +96,7 @@ def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fract
     if asked.several or asked.values > MOST_VALUES:
         if margins:
             why = "people may have several values" if asked.several else f"there are more than {MOST_VALUES} values"
-            raise PolicyError(f"margins: {why} of a secret, and answers learn nothing from tables then", hint="margins = 0")
+            raise PolicyError(f"margins: {why} of a secret, and then answers cannot use margins", hint="margins = 0")
         return None
     if margins is None and asked.people < MARGINS_FROM:
         return None
@@ -113,7 +113,7 @@ def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fract
     if ratio == 1:
         if margins is None:
             return None
-        raise PolicyError("margins: odds may grow too little to be divided among so many tables", hint="margins = 0")
+        raise PolicyError("margins: γ is too small to be divided among so many tables", hint="margins = 0")
     return MarginPlan(tables, part, ratio)
 
 

@@ -113,7 +113,7 @@ class NoisyBoxes(Ungrouped):
         caller = type(self).__name__
         if sum(one is not None for one in (self.shares, self.values, self.has)) != 1:
             raise PolicyError(
-                f"{caller} needs shares: what is published may not depend on which values people turn out to have",
+                f"{caller} needs shares: the list of published values must not depend on the table",
                 hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"; '
                 "has where a person may have several values",
             )
@@ -171,7 +171,7 @@ class NoisyBoxes(Ungrouped):
         return (
             ""
             if self.declares_each
-            else "its values are declared of one attribute; shares = { illness = { … }, income = { … } } does it"
+            else "its values are declared for a single secret; shares = { illness = { … }, income = { … } } does it"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class NoisyBoxes(Ungrouped):
             return Bounds.together({name: self.of(name).bounds(part, requirement.of(name)) for name, part in parts})
         if self.values is not None and not requirement.bounds_odds:
             raise PolicyError(
-                f"the bounds of {requirement.model} follow from shares, and only values were declared",
+                f"the bounds of {requirement.model} are computed from shares, and only values were declared",
                 hint='shares = { flu = "0.4", … } in place of values; or model = "differential"',
             )
         counts, people = declared_people(self.declared)
@@ -218,7 +218,7 @@ class NoisyBoxes(Ungrouped):
         """Raise `PolicyError` unless what is declared is for as many values a person as she may have; no value is looked at."""
         if (self.shares if schema.bundled else self.has) is not None:
             raise PolicyError(
-                "shares add up to 1, and people may have several values of a secret here"
+                "shares must add up to 1, but people may have several values of a secret here"
                 if schema.bundled
                 else "has: everybody has one value of each secret here, so that shares add up to 1",
                 hint='has = { flu = "0.4", … }: the share of people who have it'
@@ -232,8 +232,8 @@ class NoisyBoxes(Ungrouped):
         if schema.bundled and schema.most is None:
             whom, where = ("person", "people") if schema.people_rule.unit is None else ("household", "unit")
             raise PolicyError(
-                f"a {whom} may have any number of values of a secret, and noise must hide all that it is counted of: nothing "
-                "says of how many",
+                f"a {whom} may have any number of values of a secret, and noise must hide all that are "
+                "counted: limit their number",
                 hint=f'{where}={{"most": 5}}: of at most so many values of a secret, by coins among all; from figures that you '
                 "had before, not from this table",
             )

@@ -56,7 +56,7 @@ class Synthesizing(Ungrouped):
 
     form: ClassVar[str] = "synthetic"
     bounds_odds: ClassVar[bool] = True
-    unproven: ClassVar[str] = "another record of one person makes no release more than e^ε times as likely, and that is all"
+    unproven: ClassVar[str] = "it bounds only how much one person's record changes the release, by e^ε"
     instead: ClassVar[str] = 'model = "differential", which asks for just that; or name = "noisy-boxes"'
 
     def __post_init__(self) -> None:

@@ -52,7 +52,7 @@ def look(
     options = ReadOptions(**known, **({"header": False, "names": names} if names else {}), rename=rename)  # type: ignore[arg-type]
     if any(given.values()) and not is_text(path):
         raise InputError(
-            f"{place_name(path)}: this is no text file, so it has no delimiter, decimal sign or encoding",
+            f"{place_name(path)}: not a text file: it has no delimiter, decimal sign or encoding",
             hint="leave --delimiter, --decimal and --encoding out",
         )
     why = dict.fromkeys(known, "as asked for") | ({"header": "as asked for"} if names else {})

@@ -185,7 +185,7 @@ class Policy:
         ]
         more = f" ({len(made) - DECISIONS} more not shown)" if len(made) > DECISIONS else ""
         raise listing(
-            f"{named}: a draft that nobody has reviewed is not published. Look at the role of every column{more}",
+            f"{named}: an unreviewed draft is not published. Check the role of every column{more}",
             shown,
             hint=f"once they are right, `sfumato policy check {named} DATA --reviewed`, or reviewed = true in the file",
         )
@@ -257,7 +257,7 @@ def _schema(document: PolicySection, warnings: list[str], base: Path | None, fil
         idle = [column for column in arguments[name] if column in unused]
         if idle:
             what = "such columns are" if len(idle) > 1 else "such a column is"
-            warnings.append(f"[{name}] {', '.join(map(repr, idle))}: without effect, since {what} dropped")
+            warnings.append(f"[{name}] {', '.join(map(repr, idle))}: without effect, because {what} dropped")
             arguments[name] = {column: rule for column, rule in arguments[name].items() if column not in unused}
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
@@ -290,7 +290,7 @@ def _inherited(own: PolicySection, whole: PolicySection) -> PolicySection:
         return {**own, **{key: whole[key] for key in ("against",) if key in whole}}
     if whole.get("model") == "presence-association":
         raise PolicyError(
-            "[requirement.columns]: beside a bound on presence a column names its own model", hint='model = "l-diversity"'
+            "[requirement.columns]: with a bound on presence every column needs a model of its own", hint='model = "l-diversity"'
         )
     return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
 
@@ -318,12 +318,12 @@ def _method(section: PolicySection, requirement: Requirement | None, schema: Sch
         name = _usual(requirement).name
     if name == "buckets" or "locality" in section:
         old = "name" if name == "buckets" else "locality"
-        raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(section))
+        raise PolicyError(f"[method] {old}: buckets is a form that several methods make, not a method", hint=_respelled(section))
     cls = _named(name, METHODS, "[method] name")
     arguments = {key: value for key, value in section.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
         takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
-        raise PolicyError(f"[method] {WEAKER}: {name!r} makes no weaker claim", hint=f"only for {takers}")
+        raise PolicyError(f"[method] {WEAKER}: {name!r} has no weaker claim to accept", hint=f"only for {takers}")
     given = parameters(arguments, "[method]", cls)
     options = {key: value if key in EXACT_OPTIONS else plain(value) for key, value in given.items()}
     if options.get("max_size") == 1 and options["max_size"] is not True:

@@ -72,14 +72,15 @@ class Requirement(ABC):
         where = f"[requirement.columns] {name}"
         if own.columns or own.presence is not None:
             raise PolicyError(
-                f"{where}: a column has bounds on its values, and nothing else", hint="name a model with its numbers"
+                f"{where}: the requirement of a single column has no columns of its own and no alpha",
+                hint="name a model with its numbers",
             )
         if own.bounds_odds != self.bounds_odds:
             raise PolicyError(f"{where}: either all columns have the model 'differential', or none", hint="use one kind of model")
         if own.against not in ("engineer", self.against):
             raise PolicyError(
                 f"{where}: it is against {own.against!r}, the whole requirement against {self.against!r}",
-                hint="say against whom once, for all columns",
+                hint="give against once, for all columns",
             )
         return own._changed(against=self.against)
 

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 MOST_TABLES = 1_000
 
 _WHY_NOT = {
-    "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
+    "ranges": "it shows ranges instead of people's quasi values",
     "columns": "it does not show which quasi values are one person's",
     "views": "it does not show which quasi values are one person's",
-    "synthetic": "its records are a whole table already, and nobody's",
+    "synthetic": "its records are a complete synthetic table already",
 }
 """Why releases of other forms have no completed tables."""
 
@@ -170,7 +170,8 @@ class Completion:
         if not self.bundles:
             if shape is not None:
                 raise QueryError(
-                    "shape: everybody has one value of each secret here, and a completed table has a row for each person",
+                    "shape: only for releases with several values of a secret a person; here a completed table has "
+                    "one row a person",
                     hint="leave it out",
                 )
             return pa.table({**self.quasi(), **self.values(random)})

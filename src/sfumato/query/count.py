@@ -142,7 +142,7 @@ def _engine(release: Release) -> CountEngine:
     engine = _engines.get(release)
     if engine is None:
         if release.form not in ENGINES:
-            raise QueryError(f"no estimator is known for the form {release.form!r}")
+            raise QueryError(f"no estimator supports the form {release.form!r}")
         engine = SecretsEngine.of(release, _engine) if len(release.each) > 1 else ENGINES[release.form](release)
         _engines[release] = engine
         engine.__dict__[MODEL_CACHE] = _caches.get(release)

@@ -42,7 +42,7 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
     duckdb, target = extra("duckdb"), Path(path)
     refuse_taken(target)
     if target.stem.casefold() == _STORED:
-        raise OutputError(f"{target.name}: a file cannot have the name of the schema in it", hint="choose another name")
+        raise OutputError(f"{target.name}: this name is that of a schema inside the file", hint="choose another name")
     count, source = tables_wanted(tables), randomness(random)
     completion: Completion | None = None
     try:

@@ -32,7 +32,7 @@ def having(table: Any, query: Query) -> tuple[Having, Query]:
     about = list(dict.fromkeys(atom for atom in atoms_of(query.condition) if atom.column in secrets))
     if len(about) > 1:
         raise QueryError(
-            "a question about two values together is no question of a workload here",
+            "a workload cannot ask about two values of one person together",
             hint="ask about one value of a secret, or one of several: IN (…)",
         )
     name = about[0].column if about else secrets[0]

@@ -420,7 +420,7 @@ class Having:
         secrets = [event.secret for event, _ in literals]
         if len(literals) > MOST_TOGETHER or any(event.missing and secrets.count(event.secret) > 1 for event, _ in literals):
             raise QueryError(
-                "so many conditions on what one person has together are not estimated: how they go together is not published",
+                "too many conditions on the values of one person: which values she has together is not published",
                 hint=f"ask for at most {MOST_TOGETHER} values together, each by name",
             )
         sizes = self.secrets[0].sizes.astype(np.float64)

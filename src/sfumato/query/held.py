@@ -46,7 +46,7 @@ def refuse_held(release: Any) -> None:
     """Raise where a question is put to people who may have several values that is for one value of each."""
     if release.manifest.bundled:
         raise QueryError(
-            "people of this release may have several values of a secret, which this cannot take yet",
+            "people of this release may have several values of a secret, which is not supported here",
             hint="count(…) answers questions about who has a value: COUNT(*), AVG(…) WHERE …, GROUP BY",
         )
 
@@ -126,7 +126,7 @@ def _require_columns(release: HeldRelease, asked: Query) -> None:
 
 def _several() -> QueryError:
     return QueryError(
-        "how several things that one person has go together is not published, and this question needs more than one figure of it",
+        "which values one person has together is not published, and this question needs more than one such figure",
         hint="ask for values joined by AND, or for one of several: IN (…)",
     )
 
@@ -214,7 +214,7 @@ class _Reading:
         compiled = compile_condition(atom, Vocabulary.of((), domain, self.declared).for_terms(self.terms))
         if compiled.partly is not None:
             raise QueryError(
-                f"{atom.column}: a published value meets this condition only partly", hint="ask for published values"
+                f"{atom.column}: a published value meets this condition only in part", hint="ask for published values"
             )
         for piece in compiled.pieces:
             values |= piece.values
@@ -270,7 +270,7 @@ def _by_value(release: HeldRelease, asked: Query, secret: str, ask: Ask, having:
     figure = asked.select[0]
     if len(asked.select) > 1 or not (figure.kind == "count" or (figure.kind == "share" and figure.condition is None)):
         raise QueryError(
-            f"GROUP BY {secret}: a person is in several of its rows, and one of COUNT(*) and SHARE() is asked for them",
+            f"GROUP BY {secret}: rows overlap, since a person may have several values; only COUNT(*) and SHARE() are defined",
             hint=f"other figures: AVG(…) WHERE {secret} = …, one value at a time",
         )
     rest = tuple(name for name in asked.group_by if name != secret)
@@ -301,7 +301,7 @@ def _by_value(release: HeldRelease, asked: Query, secret: str, ask: Ask, having:
 def _part(one: Estimate, total: Estimate) -> Estimate:
     """Return a count as its part of all, of whom there must be a certain number."""
     if total.low != total.high or total.low is None or not total.value:
-        raise QueryError("SHARE(): how many people it is a part of is not certain", hint="ask for COUNT(*)")
+        raise QueryError("SHARE(): the number of people in its denominator is uncertain", hint="ask for COUNT(*)")
     many = total.value
     low, high = (None if end is None else end / many for end in (one.low, one.high))
     return replace(one, value=one.value / many, std_error=one.std_error / many, low=low, high=high, raw=None)

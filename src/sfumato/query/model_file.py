@@ -33,7 +33,7 @@ from sfumato.release.base import Release
 
 FORMAT, VERSION = "sfumato-model", 1
 
-_WHY_NOT = "only releases whose groups show people's own quasi values (form buckets) have one"
+_WHY_NOT = "only releases of the form buckets, which show each person's quasi values, have a model file"
 
 
 def write_model(release: Release, path: str | Path, *, manifest: str) -> int:
@@ -54,13 +54,15 @@ def write_model(release: Release, path: str | Path, *, manifest: str) -> int:
 def model_document(release: Release, manifest: str) -> dict[str, Any]:
     """Return the content of the file; `QueryError` for a release that has no such model."""
     if release.manifest.bundled:
-        raise QueryError("people of this release may have several values of a secret: no file holds its model", hint=_WHY_NOT)
+        raise QueryError(
+            "people of this release may have several values of a secret: its model cannot be exported", hint=_WHY_NOT
+        )
     parts: list[Any] = list(cast("Any", release).each)
     engines = [engine_of(part) for part in parts]
     if not all(isinstance(engine, BucketsEngine) for engine in engines):
-        raise QueryError(f"a release of the form {release.form!r} has no model that a file holds", hint=_WHY_NOT)
+        raise QueryError(f"a release of the form {release.form!r} has no model to export", hint=_WHY_NOT)
     if any(getattr(engine, "margins", None) is not None for engine in engines):
-        raise QueryError("the model of boxes and noisy tables together is in no file", hint="ask the release itself")
+        raise QueryError("the joint model of boxes and margins cannot be exported", hint="ask the release itself")
     with one_thread():
         secrets = [_secret(part, cast("BucketsEngine", engine)) for part, engine in zip(parts, engines, strict=True)]
     return {

@@ -46,7 +46,7 @@ class SyntheticEngine:
     @property
     def no_likelihood(self) -> str:
         """Why there is no other estimator than counting."""
-        return "estimator: expected 'paper', the only one for synthetic records, got 'likelihood'"
+        return "estimator: synthetic records have only 'paper', got 'likelihood'"
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""

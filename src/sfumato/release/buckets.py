@@ -271,7 +271,7 @@ class BucketsRelease(Shows, Release):
         release.__dict__["sizes"] = sizes
         key = release.st_group * np.int64(len(release.events)) + release.st_value
         if (key[1:] < key[:-1]).any():
-            raise FormatError("the rows of table 'st' are not in the canonical order, and any other order could leak information")
+            raise FormatError("the rows of table 'st' are not in the canonical order, and another order could carry information")
         return release
 
     @classmethod

@@ -167,7 +167,7 @@ def read_margins(
         raise FormatError(f"table {MARGINS!r} should show every sensitive value once in every band")
     if not in_any_order and (np.diff(cell) < 0).any():
         raise FormatError(
-            f"the rows of table {MARGINS!r} are not in the canonical order, and any other order could leak information"
+            f"the rows of table {MARGINS!r} are not in the canonical order, and another order could carry information"
         )
     counts = np.empty(many, np.int64)
     counts[cell] = count

@@ -174,8 +174,8 @@ class RangesRelease(Shows, Release):
         """
         if self.manifest.own_ranges:
             raise FormatError(
-                "records with ranges of their own say nothing about presence that could be added up: every range is spanned by "
-                "several people, and everybody spans several",
+                "records with ranges of their own make no statement about presence: each fits several people, and each person "
+                "fits several",
                 hint="ranges of shared groups do, and the forms columns (method ambiguity) and views (method priview)",
             )
         room = np.prod([box.combinations() for box in self.boxes], axis=0)

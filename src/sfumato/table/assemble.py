@@ -181,7 +181,7 @@ def person_of(data: pa.Table, schema: Schema, known: Memory | None = None) -> Un
         return remembered(known, ("person", *schema.identified_by), lambda: hash_people(columns, data.num_rows))
     except pa.ArrowException:
         raise InputError(
-            f"{', '.join(map(repr, schema.identified_by))}: what tells people apart is text, numbers or dates",
+            f"{', '.join(map(repr, schema.identified_by))}: a key of people must hold text, numbers or dates",
             hint="convert the column to text",
         ) from None
 
