@@ -75,8 +75,8 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
         tests = box.tests() if soft else box.boundaries()
         if tests is None:
             continue
-        *cut, chance = tests
-        cuts, walk = kernels.Boundaries(*cut), kernels.BoundaryWalk(BURN, SWEEPS, word)
+        cuts, chance = tests
+        walk = kernels.BoundaryWalk(BURN, SWEEPS, word)
         tally, value = np.zeros((len(codes), len(total))), held[mine].copy()
         if soft:
             kernels.walk_tested(codes, cuts, chance, value, total, walk, tally)
@@ -126,8 +126,8 @@ class _FinalBox:
         room = np.floor(self._limits[None, :] * np.atleast_1d(size)[:, None] * (1 + 1e-12)).astype(np.int64)
         return np.where(self._limits[None, :] < 1, room, 1 << 40)
 
-    def boundaries(self) -> Any:
-        """Return every boundary that a tight cut may have, with the caps of both sides; None where nothing was refused."""
+    def boundaries(self) -> tuple[kernels.Boundaries, float] | None:
+        """Return every boundary that a tight cut may have, refused without coins; None where nothing was refused."""
         method = self._release.manifest.method
         if not refuses_by_bounds(method):
             raise NotApplicable("of Mondrian's rules the sampler supports only strict cuts under bounds")
@@ -145,10 +145,10 @@ class _FinalBox:
         if not cuts:
             return None
         column, last, also, left = np.array(cuts).T
-        return column, last, also, self._caps(left), self._caps(self._size - left), 0.0
+        return kernels.Boundaries(column, last, also, self._caps(left), self._caps(self._size - left)), 0.0
 
-    def tests(self) -> Any:
-        """Return the boundaries that soft cuts tested, with the caps they were tested by; None where there was no test.
+    def tests(self) -> tuple[kernels.Boundaries, float] | None:
+        """Return the boundaries that soft cuts tested, and the chance of a coin that refuses; None where there was no test.
 
         What the box had told before follows from what it told in the end, by one refusal less for every test.
         """
@@ -157,7 +157,7 @@ class _FinalBox:
         for many in range(SoftTests.tests, 0, -1):
             tests = self._tried(min(1.0, account / chance**many), chance)
             if len(tests) == many:
-                return *(np.array(part) for part in zip(*tests, strict=True)), chance
+                return kernels.Boundaries(*(np.array(part) for part in zip(*tests, strict=True))), chance
         return None
 
     def _patience(self) -> int:
