@@ -1,4 +1,4 @@
-"""The verbs: each a few lines that join the rooms."""
+"""The public functions: publish, audit, explain, compare, draft; each a few lines that join the rooms."""
 
 from __future__ import annotations
 

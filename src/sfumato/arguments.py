@@ -1,4 +1,4 @@
-"""What the verbs of Python are given: a table or a frame, what its columns are, and what is asked of it."""
+"""The arguments of the Python verbs, checked: a table or a frame, the roles of its columns, and the requirement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Said = TypeVar("_Said", Columns, Roles)
 
 
 def by_name(verb: _Verb) -> _Verb:
-    """Give the verb a signature in which every keyword stands by name, for `help`, notebooks, and `said`."""
+    """Give the verb a signature that lists every keyword by name, for `help`, notebooks, and `said`."""
     stated = inspect.signature(verb)
     *own, rest = stated.parameters.values()
     kind: Any = Roles if "Roles" in str(rest.annotation) else Columns
@@ -38,7 +38,7 @@ def by_name(verb: _Verb) -> _Verb:
 
 
 def said(verb: Callable[..., Any], given: _Said) -> _Said:
-    """Return what a verb was told of columns, where None says nothing; a keyword that the verb does not have is refused."""
+    """Return the keywords about columns that were given (None counts as not given); an unknown keyword is refused."""
     known = inspect.signature(verb).parameters
     for name in given:
         if name not in known:

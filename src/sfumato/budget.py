@@ -1,4 +1,4 @@
-"""What several releases tell of the same people: every draw of noise is booked before it is shown, and their odds multiply.
+"""The privacy budget of several noisy releases about the same people: every draw is booked before it is shown; odds multiply.
 
 What is promised is about a person: no person's draws multiply to more than the budget. A booking lies in the register beside
 the receipts, and beside it a file of hashes of who was in the draw (`sfumato.ledger`), never of what they have: whether a draw is

@@ -1,4 +1,4 @@
-"""Whose release it is: a detached Ed25519 signature over the bytes of its manifest, which binds every file by its SHA-256.
+"""Who published a release: a detached Ed25519 signature over the bytes of its manifest, which binds every file by its SHA-256.
 
 Keys are PEM files: PKCS#8 for the private one, with or without a passphrase, SubjectPublicKeyInfo for the public one. The
 signature lies beside the release, in `<release>.signature.json`, since nothing else may lie in it. It tells nothing that the

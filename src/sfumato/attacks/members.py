@@ -23,7 +23,7 @@ from sfumato.table.column import Column
 
 
 class NotApplicable(Exception):  # noqa: N818  (no error: an attack that makes no sense here, with the reason)
-    """Why an attack makes no sense on such a release."""
+    """An attack does not apply to such a release; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Noisy tables beside noisy boxes, judged anew: which there must be, their part of the odds, and the noise in them."""
+"""Margins (noisy one-way tables beside noisy boxes), judged anew: which there must be, their part of γ, and their noise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FROM, _USUAL, _MOST, _BANDS = 100_000, Fraction(7, 10), 600, 32
 
 @dataclass(frozen=True)
 class StatedMargins:
-    """What the manifest states of tables beside boxes: the columns of each, their part of γ, and the ratio of their noise."""
+    """What the manifest states of margins: the columns of each table, their part of γ, and the ratio of their noise."""
 
     tables: tuple[tuple[str, ...], ...]
     gamma: Fraction
@@ -43,7 +43,7 @@ class StatedMargins:
 
 
 def tables_due(manifest: Manifest, gamma: Fraction, counted: int) -> tuple[tuple[str, ...], ...]:
-    """Return the tables that there must be beside boxes, as the method was asked, else by the number of people.
+    """Return the margins that there must be: those that the method was asked for, else by the number of people.
 
     Where γ leaves no ratio below 1 to so many tables there are none. A person is counted of `counted` values in every table.
     """
@@ -60,7 +60,7 @@ def tables_due(manifest: Manifest, gamma: Fraction, counted: int) -> tuple[tuple
 
 
 def wrong_margins(manifest: Manifest, stated: StatedMargins | None, gamma: Fraction, counted: int) -> list[str]:
-    """Return where the tables' part of γ is not the one that the method gives them, or their noise is too small."""
+    """Return where the margins' part of γ is not the one that the method gives them, or their noise is too small."""
     if "margins_from" in manifest.parameters and manifest.parameters["margins_from"] != _FROM:
         return [f"parameters.margins_from: without margins=… tables are added from {_FROM:,} people on"]
     if stated is None:
@@ -72,7 +72,7 @@ def wrong_margins(manifest: Manifest, stated: StatedMargins | None, gamma: Fract
 
 
 def other_tables(manifest: Manifest, stated: StatedMargins | None, gamma: Fraction, counted: int) -> list[str]:
-    """Return that the tables beside boxes are not those which the method, or the number of people, makes."""
+    """Return that the margins are not those that the method, or the number of people, asks for."""
     due = tables_due(manifest, gamma, counted)
     return (
         []

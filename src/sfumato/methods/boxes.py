@@ -85,11 +85,11 @@ class Boxes(Method):
         return usual_floor(people) if self.floor is None else self.floor
 
     def sets_refused(self, against: Against) -> str:
-        """Return nothing: sets have counts as values have."""
+        """Return "": the counts of sets are checked like those of values."""
         return ""
 
     def each_refused(self, against: Against) -> str:
-        """Return nothing: the values of every column have counts."""
+        """Return "": the values of every column are counted and checked."""
         return ""
 
     def bundles_refused(self, against: Against) -> str:

@@ -1,4 +1,4 @@
-"""Noisy one-way tables beside noisy boxes: what part of the odds they take, and what they show.
+"""Margins, noisy one-way tables beside noisy boxes: what part of the odds they take, and what they show.
 
 One person's other value moves two counts of every table, so that with m tables no outcome becomes more than r^(−2m) times as
 likely, and with the boxes γ is the product of both parts. Which tables there are, their bands and their part follow from quasi

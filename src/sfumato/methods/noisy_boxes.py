@@ -163,7 +163,7 @@ class NoisyBoxes(Ungrouped):
         return ""
 
     def sets_refused(self, against: Against) -> str:
-        """Return nothing: sets have counts as values have."""
+        """Return "": the counts of sets are checked like those of values."""
         return ""
 
     def each_refused(self, against: Against) -> str:
@@ -259,7 +259,7 @@ class NoisyBoxes(Ungrouped):
         return max(map(len, each)), many
 
     def margin_plan(self, gamma: Fraction, people: int, schema: Schema) -> MarginPlan | None:
-        """Return the noisy tables beside the boxes, None for none; what is left of γ is the boxes'."""
+        """Return the margins, None for none; what is left of γ is for the boxes."""
         return planned(self.margins, gamma, Asked(tuple(schema.quasi), people, *self._counted(schema), schema.bundled))
 
     def make(self, task: Task) -> Made:

@@ -63,7 +63,8 @@ class Synthesizing(Ungrouped):
         super().__post_init__()
         if (self.values is None) != (self.otherwise is None):
             raise PolicyError(
-                f"{type(self).__name__}: values and otherwise go together", hint='values = ["flu", "other"], otherwise = "other"'
+                f"{type(self).__name__}: values and otherwise must be given together",
+                hint='values = ["flu", "other"], otherwise = "other"',
             )
         if self.values is not None:
             require_otherwise(type(self).__name__, self.otherwise, dict.fromkeys(self.values, Fraction(1)))

@@ -183,7 +183,7 @@ class Completion:
         return pa.table({**quasi, **{name: column for bundle in drawn for name, column in wide(bundle).items()}})
 
     def tell(self) -> None:
-        """Warn that a completed table does not show how several secrets go together, and what stands for bands without an end."""
+        """Warn that a completed table shows no association of secrets, and what stands for bands without an end."""
         said = dict.fromkeys(line for words in self.vocabularies for line in open_bands(words))
         if said:
             warnings.warn(
@@ -201,7 +201,7 @@ class Completion:
         elif len(self.secrets) > 1:
             listed = f"{', '.join(self.names[:-1])} and {self.names[-1]}"
             warnings.warn(
-                f"how {listed} go together is not published: they are drawn independently inside "
+                f"the association of {listed} is not published: they are drawn independently inside "
                 "groups, so that a completed table shows too little of a link between them",
                 UnlinkedWarning,
                 stacklevel=3,

@@ -56,7 +56,7 @@ def answer_held(release: HeldRelease, asked: Query, ask: Ask, having: Having) ->
     secret = [name for name in asked.group_by if name in release.secrets]
     if len(secret) > 1:
         raise QueryError(
-            "how values of two secrets go together is not published, so that there is no table of both",
+            "the association of two secrets is not published, so that there is no table of both",
             hint="GROUP BY one of them",
         )
     found = _by_value(release, asked, secret[0], ask, having) if secret else _answered(release, asked, ask, having)

@@ -46,7 +46,7 @@ from sfumato.table.column import Column
 
 @dataclass(frozen=True, eq=False)
 class RandomizedEngine:
-    """A release laid out for many questions: every row by its slot, the pair of its part and its published value."""
+    """A release indexed for many questions: every row by its slot, the pair of its part and its published value."""
 
     vocabulary: Vocabulary
     table: RowIndex

@@ -52,7 +52,7 @@ class Term:
 
 
 def merged(terms: Sequence[Term]) -> list[Term]:
-    """Return the same sum with those terms put together that speak of the same people."""
+    """Return the same sum with terms about the same people merged."""
     by_key: dict[tuple[object, ...], Term] = {}
     for term in terms:
         key, scores, unit = term.key, term.times * term.scores, None if term.unit is None else abs(term.times) * term.unit

@@ -31,7 +31,7 @@ NO_INTERVAL = "no interval: records are synthetic, and how far noise took them f
 
 @dataclass(frozen=True, eq=False)
 class SyntheticEngine:
-    """Synthetic records laid out for many questions."""
+    """Synthetic records indexed for many questions."""
 
     vocabulary: Vocabulary
     table: RowIndex

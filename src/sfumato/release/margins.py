@@ -1,4 +1,4 @@
-"""Noisy one-way tables beside noisy boxes: how often each declared value occurs in each band of a quasi column, or of a pair.
+"""Margins, noisy one-way tables beside noisy boxes: how often each declared value occurs in each band of a column, or of a pair.
 
 **Bands** follow from what `qit` shows: a column of up to `LEVELS` values has a band for each. Of more values, the most frequent
 categories have their own and all others the last one; of numbers and dates those that a sixteenth of the people has have their

@@ -30,7 +30,7 @@ def hierarchy_text(path: str | os.PathLike[str], named: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy(Regroup):
-    """Categories put together as one level of a hierarchy has them; it is published, and asked about, like a `Regroup`.
+    """Categories grouped as one level of a hierarchy has them; it is published, and asked about, like a `Regroup`.
 
     A value that the hierarchy does not have becomes `other`; without `other` it is refused, and never published as it is.
     """

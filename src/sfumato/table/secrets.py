@@ -153,7 +153,7 @@ def check_budget_key(schema: Schema) -> None:
 
 
 def check_secret_recodes(schema: Schema) -> None:
-    """Refuse what would make two things of a secret: categories are put together, numbers have bins."""
+    """Refuse two recodings of one secret: categories are grouped, numbers have bins."""
     for name in schema.sensitive:
         rule = schema.recoding(name)
         if rule is None:

@@ -1,4 +1,4 @@
-"""A class model of people, from groups that are shown column by column: what goes with what, learned from all groups together.
+"""A latent-class model of people, learned from all groups that are shown column by column.
 
 People belong to a few unseen classes; inside a class all quasi columns and the sensitive value are unrelated. A group tells of
 its people that their values lie in its sets, and how often each sensitive value occurs. Where groups are small boxes of near

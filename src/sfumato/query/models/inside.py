@@ -153,7 +153,7 @@ class Inside:
 
     @cached_property
     def joint(self) -> Joint:
-        """The levels of the cells, columns put together."""
+        """The levels of the cells, columns combined."""
         levels = self.cells.levels
         low = levels.min(axis=0)
         return Joint.of(levels - low, [(j, -1, 1, start) for j, start in enumerate(low.tolist())], len(self.directions.matrix))

@@ -1,4 +1,4 @@
-"""The likelihood estimator for blind buckets: learn from all groups together how quasi and sensitive values go together.
+"""The likelihood estimator for blind buckets: learn from all groups together how quasi and sensitive values are associated.
 
 **The model.** Blind assignment deals the n_v people of value v at random to the slots of v. Let p_v be the share of them who meet
 the quasi condition, p̄ the share among all n people (known exactly), y_v = √n_v·p_v, C the published counts, N the group sizes.
@@ -111,7 +111,7 @@ class Association:
 
     @classmethod
     def fit(cls, groups: Buckets) -> Association:
-        """Return what blind buckets teach about how quasi and sensitive values go together."""
+        """Return the association of quasi and sensitive values that blind buckets show."""
         from scipy.linalg import eigh  # here and below: to ask what was fitted before, scipy is not needed
 
         index = groups.index

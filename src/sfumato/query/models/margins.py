@@ -1,4 +1,4 @@
-"""Noisy tables beside noisy boxes, in the one likelihood of both: their bands are further groups of the same people.
+"""Margins in the one likelihood of boxes and margins: their bands are further groups of the same people.
 
 **Learning.** A band of a table shows c_gv people where Σ_{i∈g} π_iv are expected, with noise of a variance of its own: to the
 multiplicative model (`sfumato.query.models.softmax`) it is a box among others. All counts of a band are first moved by as much as
