@@ -316,9 +316,6 @@ def _method(section: PolicySection, requirement: Requirement | None, schema: Sch
         if requirement is None:
             return None  # which one that is follows from the requirement, whose fault is told
         name = _usual(requirement).name
-    if name == "buckets" or "locality" in section:
-        old = "name" if name == "buckets" else "locality"
-        raise PolicyError(f"[method] {old}: buckets is a form that several methods make, not a method", hint=_respelled(section))
     cls = _named(name, METHODS, "[method] name")
     arguments = {key: value for key, value in section.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
@@ -359,14 +356,6 @@ def _key(given: Any) -> list[str]:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise PolicyError("[budget] key: expected a column, or a list of columns", hint='key = ["name", "born"]')
     return names
-
-
-def _respelled(section: PolicySection) -> str:
-    """Return how a policy for the method that was called buckets is written now."""
-    locality = section.get("locality", "boxes")
-    name = "decoys" if section.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
-    form = ' and form = "buckets"' if name == "near-groups" else ""
-    return f'write name = "{name}"{form}' + (", and leave out locality" if "locality" in section else "")
 
 
 def _closed(schema: Schema, method: Method | None) -> Schema:
