@@ -112,7 +112,7 @@ def attack(
     if release.manifest.bundled:
         return _held(release, table, attacks, coins.spawn(0), progress or silent)
     if len(release.each) > 1:
-        return _each(release, table, attacks, Given(outsiders, sets or {}, others, persons), coins, progress)
+        return _each(release, table, attacks, SideKnowledge(outsiders, sets or {}, others, persons), coins, progress)
     chosen = [ATTACKS[name] for name in _names(attacks)]
     tell = progress or silent
     require_same_people(release, table)
@@ -120,7 +120,7 @@ def attack(
         require_outsiders(release, outsiders)
     about = " / ".join(table.sensitive.domain.names)
     held = tuple(own for other in others if (own := _about(other, about)) is not None)
-    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, held, persons), coins)
+    sight, judge = _prepare(release, table, SideKnowledge(outsiders, sets or {}, held, persons), coins)
     results: list[AttackResult] = []
     for number, attack in enumerate(chosen):
         tell(attack.name, number / len(chosen))
@@ -129,7 +129,7 @@ def attack(
     return results
 
 
-class Given(NamedTuple):
+class SideKnowledge(NamedTuple):
     """What is known beside a release and quasi values: see `attack`."""
 
     outsiders: Table | None
@@ -142,7 +142,7 @@ def _each(
     release: Any,
     table: Table,
     attacks: str | Iterable[str] | None,
-    given: Given,
+    given: SideKnowledge,
     coins: Randomness,
     progress: Progress | None,
 ) -> list[AttackResult]:
@@ -280,7 +280,7 @@ def _names(attacks: str | Iterable[str] | None, among: Mapping[str, Any] | None 
     return list(dict.fromkeys(asked))
 
 
-def _prepare(release: Release, table: Table, given: Given, coins: Randomness) -> tuple[Sight, Judge]:
+def _prepare(release: Release, table: Table, given: SideKnowledge, coins: Randomness) -> tuple[Sight, Judge]:
     """Return what attacks may see, and who judges them."""
     from sfumato.auditor.original import true_values
 

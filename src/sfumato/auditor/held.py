@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers
-from sfumato.auditor.banded import Band, band_columns, bands_of, judge_bands, largest, limits_by_group, open_in_bands
+from sfumato.auditor.banded import AuditedBand, band_columns, bands_of, judge_bands, largest, limits_by_group, open_in_bands
 from sfumato.auditor.bounds import Several, members_of
 from sfumato.auditor.claims import AuditedBounds, Case, ShownCounts, declared_schema, judge, open_values, structure
 from sfumato.auditor.knowing import classes_of, classes_of_counts, share_above
@@ -50,7 +50,7 @@ def several_counts(case: Case[Any], shown: ShownCounts, members: Mapping[str, tu
     return Several(dict(zip(labels.tolist(), counts, strict=True)), case.table.rows, sets)
 
 
-def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, list[Band]]:
+def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, list[AuditedBand]]:
     """Return the bounds where people may have several values, by shares of people; and those of each band, where it has its own.
 
     The bounds are then the largest of them.
@@ -63,7 +63,7 @@ def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, lis
     return AuditedBounds.read(manifest, several_counts(case, shown, members), shown.labels), []
 
 
-def event_limits(shown: ShownCounts, bounds: AuditedBounds, bands: list[Band]) -> Floats:
+def event_limits(shown: ShownCounts, bounds: AuditedBounds, bands: list[AuditedBand]) -> Floats:
     """Return [groups × events]: the bound of every value, then of every set, for the people of each group."""
     if bands:
         return limits_by_group(shown.labels, len(shown.sizes), bands)

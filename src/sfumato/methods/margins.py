@@ -78,7 +78,7 @@ class MarginPlan(NamedTuple):
         return {"tables": [list(table) for table in self.tables], "gamma": str(self.gamma), "ratio": str(self.ratio)}
 
 
-class Asked(NamedTuple):
+class MarginRequest(NamedTuple):
     """What tables follow from beside γ: names of quasi columns, how many people, values of a secret, values a person counts for.
 
     `several` says whether people may have several values of a secret.
@@ -91,7 +91,7 @@ class Asked(NamedTuple):
     several: bool
 
 
-def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fraction, asked: Asked) -> MarginPlan | None:
+def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fraction, asked: MarginRequest) -> MarginPlan | None:
     """Return the tables of a release, None for no tables: as asked for, else from `MARGINS_FROM` people on."""
     if asked.several or asked.values > MOST_VALUES:
         if margins:
@@ -117,12 +117,12 @@ def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fract
     return MarginPlan(tables, part, ratio)
 
 
-Tally = Callable[[tuple[Banded, ...]], Sequence[Integers]]
+ValueTally = Callable[[tuple[Banded, ...]], Sequence[Integers]]
 """Counts values by the bands of every table: [bands × values] for each."""
 
 
 def noisy_margins(
-    plan: MarginPlan, quasi: Sequence[Column], times: Sequence[Integers], tally: Tally, random: Randomness
+    plan: MarginPlan, quasi: Sequence[Column], times: Sequence[Integers], tally: ValueTally, random: Randomness
 ) -> Margins:
     """Return the tables of people of whom so many have each code of the quasi columns, noise drawn in the order of the tables."""
     names = [column.name for column in quasi]

@@ -15,7 +15,7 @@ from sfumato.errors import PolicyError
 from sfumato.groups.noisy import counts_by, cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Task, Ungrouped
-from sfumato.methods.margins import Asked, MarginPlan, checked_margins, noisy_margins, planned
+from sfumato.methods.margins import MarginPlan, MarginRequest, checked_margins, noisy_margins, planned
 from sfumato.methods.randomizing import (
     checked_shares,
     checked_text,
@@ -260,7 +260,7 @@ class NoisyBoxes(Ungrouped):
 
     def margin_plan(self, gamma: Fraction, people: int, schema: Schema) -> MarginPlan | None:
         """Return the margins, None for none; what is left of γ is for the boxes."""
-        return planned(self.margins, gamma, Asked(tuple(schema.quasi), people, *self._counted(schema), schema.bundled))
+        return planned(self.margins, gamma, MarginRequest(tuple(schema.quasi), people, *self._counted(schema), schema.bundled))
 
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are the floor, γ and ε, and how many boxes were cut and shown."""

@@ -41,7 +41,7 @@ from sfumato.query.noisy import NoisyEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.rows import Asked, BucketIndex
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.held import Entries, Held
+from sfumato.release.held import Held, HeldEntries
 from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import RangesRelease
 from sfumato.table.column import Column, Domain
@@ -89,7 +89,7 @@ class SecretCounts:
     """What groups show of one secret: how many people have each value, one of each named set, and 0, 1, 2, … values."""
 
     sizes: Integers
-    facts: Entries
+    facts: HeldEntries
     values: int
     held: Held
     sets: tuple[Flags, ...]  # the values of each set with counts of its own
@@ -152,14 +152,14 @@ class SecretCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyCounts:
+class NoisySecretCounts:
     """What groups show of one secret where counts have noise: neither sets nor numbers of values."""
 
     sizes: Integers
     shown: Integers  # [groups × values]
 
     @classmethod
-    def of(cls, part: BucketsRelease) -> NoisyCounts:
+    def of(cls, part: BucketsRelease) -> NoisySecretCounts:
         """Return the counts of a release of one secret."""
         return cls(part.sizes, part.st_count.reshape(len(part.sizes), -1))
 
@@ -367,7 +367,7 @@ def _rates(numbers: Integers, count: Floats) -> Floats:
 class Having:
     """The secrets of people who may have several values, and the engines of what was asked about."""
 
-    secrets: tuple[SecretCounts | NoisyCounts, ...]
+    secrets: tuple[SecretCounts | NoisySecretCounts, ...]
     groups: tuple[HavingBoxes | HavingRanges | HavingNoisy, ...]
     _engines: dict[tuple[bytes, ...], tuple[CountEngine, bool]] = field(default_factory=dict)
     _lock: Any = field(default_factory=threading.RLock)
@@ -377,7 +377,7 @@ class Having:
         """Return the secrets of a release, whose models may be kept in a cache."""
         if release.noisy:
             noisy = cast("BucketsRelease", release)  # no other form has noisy counts
-            counts = tuple(NoisyCounts.of(part) for part in noisy.each)
+            counts = tuple(NoisySecretCounts.of(part) for part in noisy.each)
             return cls(counts, tuple(HavingNoisy(weakref.ref(noisy), name) for name in release.secrets))
         secrets = tuple(SecretCounts.of(part) for part in release.each)
         if release.shown_as.as_ranges:
@@ -436,7 +436,7 @@ class Having:
         return found
 
     @staticmethod
-    def _chance(secret: SecretCounts | NoisyCounts, literals: Sequence[tuple[Event, bool]]) -> Floats:
+    def _chance(secret: SecretCounts | NoisySecretCounts, literals: Sequence[tuple[Event, bool]]) -> Floats:
         """Return for each group the chance of having the one and not the other, of one secret, by inclusion and exclusion."""
         has = [event for event, positive in literals if positive]
         lacks = [event for event, positive in literals if not positive]

@@ -68,7 +68,7 @@ class NoisyEngine(BucketsEngine):
     @cached_property
     def model(self) -> Adding[Asked, AskedSum]:
         """What the estimator `likelihood` asks: with margins only the model that learns from them."""
-        return Joint(self.inside) if self.margins is not None else super().model
+        return JointModel(self.inside) if self.margins is not None else super().model
 
     @property
     def no_likelihood(self) -> str:
@@ -136,7 +136,7 @@ class NoisyEngine(BucketsEngine):
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointModel:
     """The multiplying model alone, where it has learned from boxes and tables together."""
 
     inside: Inside
