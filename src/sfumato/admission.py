@@ -170,9 +170,9 @@ def _required(manifest: Manifest, policy: Policy) -> str:
         return "differs from the policy's requirement, and for such releases it cannot be decided whether it is stricter"
     own = manifest.each if policy.schema.protects_each else (manifest,)
     for part in own:
-        found = next(_looser(part, asked.of(_secret(part)) if policy.schema.protects_each else asked), "")
-        if found:
-            return found
+        looser = next(_looser(part, asked.of(_secret(part)) if policy.schema.protects_each else asked), "")
+        if looser:
+            return looser
     return ""
 
 

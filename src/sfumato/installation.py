@@ -63,9 +63,9 @@ class Installation:
         """Return everything as plain JSON values."""
         return {
             **versions(),
-            "packages": [{**asdict(one), "fits": one.fits} for one in self.packages],
+            "packages": [{**asdict(package), "fits": package.fits} for package in self.packages],
             "plugins": self.plugins,
-            "places": [{**asdict(one), "path": None if one.path is None else str(one.path)} for one in self.places],
+            "places": [{**asdict(place), "path": None if place.path is None else str(place.path)} for place in self.places],
             "problems": list(self.problems),
             "healthy": not self.problems,
         }

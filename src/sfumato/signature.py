@@ -73,9 +73,9 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str | None = None,
         raise OutputError(f"{target} exists already", hint="remove it to sign again, or choose another --out")
     refuse_in_release(Path(os.path.abspath(target)), why="an audit refuses a release with files that are not its own")
     before = _manifest(place)
-    found = audit(place)
-    if found.holds is False:
-        raise ClaimBroken(f"{place} does not pass its audit, and is not signed", hint="`sfumato audit` says why", audit=found)
+    audited = audit(place)
+    if audited.holds is False:
+        raise ClaimBroken(f"{place} does not pass its audit, and is not signed", hint="`sfumato audit` says why", audit=audited)
     document = {
         "format": FORMAT,
         "version": VERSION,

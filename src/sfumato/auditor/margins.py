@@ -94,7 +94,7 @@ def wrong_ratio(ratio: Fraction, gamma: Fraction, moved: int, where: str = "") -
 def _values_declared(method: Mapping[str, Any]) -> int:
     """Return how many values are declared of a secret, of several the most."""
     given = next((method[key] for key in ("shares", "values", "has") if method.get(key) is not None), ())
-    nested = isinstance(given, Mapping) and all(isinstance(one, Mapping | list | tuple) for one in given.values())
+    nested = isinstance(given, Mapping) and all(isinstance(value, Mapping | list | tuple) for value in given.values())
     return max(map(len, given.values()), default=0) if nested and isinstance(given, Mapping) else len(given)
 
 
@@ -161,9 +161,9 @@ def _bands_of_numbers(times: Sequence[int]) -> list[int]:
     """Return the bands of ascending numbers that so many people have: one of its own for whoever has a sixteenth of them."""
     own = [16 * many >= sum(times) for many in times]
     others = sum(many for many, alone in zip(times, own, strict=True) if not alone)
-    parts, below, before, found = _BANDS - 1 - 2 * sum(own), 0, 0, []
+    parts, below, before, bands = _BANDS - 1 - 2 * sum(own), 0, 0, []
     for many, alone in zip(times, own, strict=True):
-        found.append((2 * before + 1, 0) if alone else (2 * before, (2 * below + many) * parts // (2 * others)))
+        bands.append((2 * before + 1, 0) if alone else (2 * before, (2 * below + many) * parts // (2 * others)))
         before, below = before + alone, below + (0 if alone else many)
-    number = {first: k for k, first in enumerate(sorted(set(found)))}
-    return [number[first] for first in found]
+    number = {first: k for k, first in enumerate(sorted(set(bands)))}
+    return [number[first] for first in bands]

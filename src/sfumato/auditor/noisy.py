@@ -299,11 +299,11 @@ def walk_noisy(release: BucketsRelease, table: Table | None) -> NoisyWalk:
     """Return how the published people differ from those of the table, and how many of these each group has of each value."""
     key = combined(release.quasi) if table is None else quasi_keys(release.quasi, table)
     truth = None if table is None else true_values(release.domain.labels, table)
-    found = walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
-    if release.margins is None or table is None or truth is None or found.truth is None:
-        return found
+    walked = walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
+    if release.margins is None or table is None or truth is None or walked.truth is None:
+        return walked
     codes = [column.codes for column in table.quasi]
-    return found._replace(margins=true_margins(release, table.quasi, lambda: [(codes, truth)]))
+    return walked._replace(margins=true_margins(release, table.quasi, lambda: [(codes, truth)]))
 
 
 def walk_held(release: BucketsRelease, table: Table | None) -> NoisyWalk:

@@ -54,9 +54,9 @@ class Draft:
 
         Boxes are cut across the first of equally wide columns, and one of few values can be cut across early or hardly at all.
         """
-        found = [decision.column for decision in self.decisions if decision.role == role]
+        names = [decision.column for decision in self.decisions if decision.role == role]
         sizes = {column.name: column.size for column in self.table.quasi} if role == "quasi" and not self.declared else {}
-        return tuple(sorted(found, key=lambda name: sizes.get(name, 0)))
+        return tuple(sorted(names, key=lambda name: sizes.get(name, 0)))
 
     def profile(self, name: str) -> Profile:
         """Return what a column, or a secret of several, looks like."""

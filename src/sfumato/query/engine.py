@@ -210,5 +210,5 @@ def _libraries(learns: bool) -> list[Any]:
     if learns:
         import scipy.linalg  # noqa: F401
 
-    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return found
+    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries

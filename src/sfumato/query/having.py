@@ -110,9 +110,9 @@ class SecretCounts:
     def numbers(self) -> Integers:
         """[groups × numbers]: how many people of each group have 0, 1, 2, … values."""
         held = self.held
-        found = np.zeros((len(self.sizes), int(held.values.max(initial=0)) + 1), np.int64)
-        found[held.group, held.values] = held.people
-        return found
+        counts = np.zeros((len(self.sizes), int(held.values.max(initial=0)) + 1), np.int64)
+        counts[held.group, held.values] = held.people
+        return counts
 
     def published(self, event: Event) -> Integers | None:
         """Return how many people of each group have an event, None where that is not published."""
@@ -126,9 +126,9 @@ class SecretCounts:
             return sizes - none
         for place, members in enumerate(self.sets):
             if (members == event.values).all():
-                mine, found = self.held.set_place == place, np.zeros(len(sizes), np.int64)
-                found[self.held.set_group[mine]] = self.held.set_count[mine]
-                return found
+                mine, counts = self.held.set_place == place, np.zeros(len(sizes), np.int64)
+                counts[self.held.set_group[mine]] = self.held.set_count[mine]
+                return counts
         return None
 
     def _entries(self, event: Event) -> tuple[Array, Floats]:
@@ -171,8 +171,8 @@ class NoisySecretCounts:
     @property
     def totals(self) -> Floats:
         """Number of people with each value, about."""
-        found: Floats = np.maximum(self.shown.sum(axis=0), 0).astype(np.float64)
-        return found
+        totals: Floats = np.maximum(self.shown.sum(axis=0), 0).astype(np.float64)
+        return totals
 
     def published(self, event: Event) -> Integers | None:
         """Return how many people of each group have an event, None where that is not published."""
@@ -265,9 +265,9 @@ class HavingBoxes:
         whole = self.trend
         own = whole.posterior
         score = ((index.wanted(np.array([True, False])) @ self.away) * own.scale) @ own.turn
-        found = replace(whole, index=index, posterior=replace(own, score=np.stack([score, -score])))
-        vars(found).update({name: getattr(whole, name) for name in ("block_start", "joint", "flat")})
-        return found
+        trend = replace(whole, index=index, posterior=replace(own, score=np.stack([score, -score])))
+        vars(trend).update({name: getattr(whole, name) for name in ("block_start", "joint", "flat")})
+        return trend
 
     def engine(self, count: Integers) -> HavingEngine:
         """Return the engine of something that so many people of each group have."""
@@ -349,8 +349,8 @@ def _with_rate(numbers: Integers, rate: Floats) -> Floats:
     without = np.zeros(len(rate))
     for many in numbers.T[::-1]:
         without = without * (1.0 - rate) + many
-    found: Floats = numbers.sum(axis=1) - without
-    return found
+    people: Floats = numbers.sum(axis=1) - without
+    return people
 
 
 def _rates(numbers: Integers, count: Floats) -> Floats:
@@ -411,9 +411,9 @@ class Having:
 
     def boxes(self, place: int, value: int) -> HavingEngine:
         """Return the engine of having one value, of a release that shows boxes of people."""
-        found, _ = self.engine(((self.value(place, value), True),))
-        assert isinstance(found, HavingEngine)
-        return found
+        engine, _ = self.engine(((self.value(place, value), True),))
+        assert isinstance(engine, HavingEngine)
+        return engine
 
     def together(self, literals: Literals) -> Floats:
         """Return how many people of each group are expected to have the one and not the other of several events."""
@@ -475,17 +475,17 @@ def set_members(part: HeldRelease) -> list[tuple[str, ...]]:
     rules: Mapping[str, Any] = part.manifest.requirement.get("sets", {})
     bins = Vocabulary.of((), part.domain, declared_in(part.manifest.schema)).declared
     order = () if bins is None else bins.bins_in_order()
-    found: dict[str, tuple[str, ...]] = {}
+    members: dict[str, tuple[str, ...]] = {}
     for name, rule in rules.items():
         if "values" in rule:
-            found[name] = tuple(rule["values"])
+            members[name] = tuple(rule["values"])
         elif "near" in rule:
             for k, one in enumerate(order):
-                found[f"{name}: around {one}"] = order[max(k - rule["near"], 0) : k + rule["near"] + 1]
+                members[f"{name}: around {one}"] = order[max(k - rule["near"], 0) : k + rule["near"] + 1]
         elif "map" in rule:
             for category in {rule["map"].get(label) for label in labels}:
-                found[f"{name}: {category}"] = tuple(label for label in labels if rule["map"].get(label) == category)
-    return [tuple(value for value in found.get(str(one["set"]), ()) if value in labels) for one in part.manifest.sets]
+                members[f"{name}: {category}"] = tuple(label for label in labels if rule["map"].get(label) == category)
+    return [tuple(value for value in members.get(str(entry["set"]), ()) if value in labels) for entry in part.manifest.sets]
 
 
 __all__ = ["Having", "having_of"]

@@ -59,8 +59,8 @@ def answer_held(release: HeldRelease, asked: Query, ask: Ask, having: Having) ->
             "the association of two secrets is not published, so that there is no table of both",
             hint="GROUP BY one of them",
         )
-    found = _by_value(release, asked, secret[0], ask, having) if secret else _answered(release, asked, ask, having)
-    return found if release.manifest.household is None else _changed(found, lambda one: _noted(one, HOUSEHOLDS))
+    answer = _by_value(release, asked, secret[0], ask, having) if secret else _answered(release, asked, ask, having)
+    return answer if release.manifest.household is None else _changed(answer, lambda one: _noted(one, HOUSEHOLDS))
 
 
 def _answered(release: HeldRelease, asked: Query, ask: Ask, having: Having, event: Event | None = None) -> Answer:
@@ -68,8 +68,8 @@ def _answered(release: HeldRelease, asked: Query, ask: Ask, having: Having, even
     if event is not None:
         asked = replace(asked, condition=And((asked.condition, _Has(event))))  # type: ignore[arg-type]
     one = as_one_event(release, (asked,), having)
-    found = ask(one.engine, one.asked[0])
-    return without_interval(found, one.no_interval) if one.no_interval else found
+    answer = ask(one.engine, one.asked[0])
+    return without_interval(answer, one.no_interval) if one.no_interval else answer
 
 
 class OneEvent(NamedTuple):
@@ -101,10 +101,10 @@ def as_one_event(release: HeldRelease, asked: Sequence[Query], having: Having) -
 def _require_columns(release: HeldRelease, asked: Query) -> None:
     """Raise for columns that there are not, and for figures of what has none."""
     conditions = [part for part in _conjuncts(asked.condition) if not isinstance(part, _Has)]
-    conditions += [one.condition for one in asked.select if one.condition is not None]
+    conditions += [figure.condition for figure in asked.select if figure.condition is not None]
     known = [*(str(column["name"]) for column in release.manifest.schema["quasi"]), *release.secrets]
     for name in [
-        *(atom.column for one in conditions for atom in atoms_of(one)),
+        *(atom.column for condition in conditions for atom in atoms_of(condition)),
         *asked.group_by,
         *(o.column for o in asked.select),
     ]:
@@ -281,12 +281,12 @@ def _by_value(release: HeldRelease, asked: Query, secret: str, ask: Ask, having:
     cells: list[tuple[Mapping[str, Any], Estimate]] = []
     for place, value in enumerate(domain.table.column(0).to_pylist()):
         event = having.value(release.secrets.index(secret), place)
-        found = _answered(release, Query(asked.condition, rest, asked.terms), ask, having, event)
-        if isinstance(found, GroupedAnswer):
-            types |= dict(zip(found.columns, found.types, strict=True))
-            cells += [({name: {secret: value, **key}[name] for name in asked.group_by}, cell) for key, cell in found.cells]
-        elif isinstance(found, Estimate) and found.value > 0:
-            cells.append(({secret: value}, found))
+        answer = _answered(release, Query(asked.condition, rest, asked.terms), ask, having, event)
+        if isinstance(answer, GroupedAnswer):
+            types |= dict(zip(answer.columns, answer.types, strict=True))
+            cells += [({name: {secret: value, **key}[name] for name in asked.group_by}, cell) for key, cell in answer.cells]
+        elif isinstance(answer, Estimate) and answer.value > 0:
+            cells.append(({secret: value}, answer))
     if figure.kind == "share":
         cells, total = [(key, _part(cell, total)) for key, cell in cells], _part(total, total)
     total, *named = (

@@ -82,7 +82,7 @@ def _secret(release: Any, engine: BucketsEngine) -> dict[str, Any]:
     """Return what is known of one secret: its values, the noise in its counts, and the model that answers by default."""
     index = engine.index
     noise = engine.noise_variance
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "columns": list(release.domain.names),
         "values": index.values,
         "value": _array(index.st_value, "<i4"),
@@ -93,13 +93,13 @@ def _secret(release: Any, engine: BucketsEngine) -> dict[str, Any]:
         "why": engine.no_likelihood,
     }
     if engine.no_likelihood:
-        return found
+        return document
     if engine.model_error is None:
-        return {**found, "model": "blind", "blind": _blind(engine.association)}
+        return {**document, "model": "blind", "blind": _blind(engine.association)}
     inside = engine.inside if index.values <= MAX_VALUES else None
     cells = cells_of(index, engine.columns)[0] if inside is None else inside.cells
     return {
-        **found,
+        **document,
         "model": "boxes",
         "covers": engine.model_error.cover,
         "near": "" if engine.model_error.cover else NEAR,
@@ -149,7 +149,7 @@ def _multiplying(inside: Inside) -> dict[str, Any]:
     own = np.zeros((len(inside.index.table.codes), inside.index.values))
     for column, sharing in inside.sharing.items():
         own[column] = sharing.tau2
-    found = {
+    document = {
         "error2": inside.model_error.tolist(),
         "wider": WIDER,
         "few_values": FEW_VALUES,
@@ -166,8 +166,8 @@ def _multiplying(inside: Inside) -> dict[str, Any]:
     }
     if goals.noise_variance.any() or goals.shrinkage.any():
         named = {"goal": goals.people, "goal_variance": goals.noise_variance, "shrinkage": goals.shrinkage}
-        found |= {name: _array(part, "<f8") for name, part in named.items()}
-    return found
+        document |= {name: _array(part, "<f8") for name, part in named.items()}
+    return document
 
 
 def _blind(found: Association) -> dict[str, Any]:
