@@ -51,7 +51,7 @@ def test_exposure_is_the_mean_share_of_the_true_value_among_records_like_a_perso
         ({"epsilon": "10000000001/10000000000"}, "not the logarithm of gamma"),
         ({"measured": [["age", "sex"]]}, "not those of all columns"),
         ({"measured": [["value"], ["age"], ["sex"]]}, "not those of all columns, in their order"),
-        ({"measured": [["age"], ["sex"], ["income", "value"]]}, "which the release does not have"),
+        ({"measured": [["age"], ["sex"], ["income", "value"]]}, "the release does not have"),
         ({"weaker_claim": "It is safe."}, "not worded"),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_band_that_could_not_keep_the_bounds_is_not_refused():
     ("own", "told", "said"),
     [
         (NoisyBoxes(shares=HAS, otherwise="i0"), {}, "several values"),
-        (NoisyBoxes(has=HAS, otherwise="i0"), {"most": None}, "nothing says of how many"),
+        (NoisyBoxes(has=HAS, otherwise="i0"), {"most": None}, "limit their number"),
     ],
 )
 def test_what_is_not_declared_is_refused_before_a_table_is_read(own, told, said):

@@ -36,7 +36,7 @@ def weighed(form):
 
 SETS = {"ill": {"values": ["flu"], "bound": "1/2"}}
 BROKEN = {
-    "method": (lambda: changed("buckets", method={"package": "magic 1.0"}), "has the name of one of sfumato's"),
+    "method": (lambda: changed("buckets", method={"package": "magic 1.0"}), "has the name of a method of sfumato"),
     "form": (lambda: changed("weaker", form="buckets"), "'ring' does not make the form 'buckets'"),
     "form-asked": (lambda: changed("ranges", method={"form": "buckets"}), "asked for 'buckets', and the form is 'ranges'"),
     "basis": (lambda: changed("buckets", basis="tight"), "the basis is 'tight', and 'multi-size'"),

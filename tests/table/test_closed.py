@@ -128,8 +128,8 @@ def test_combinations_that_are_not_declared_have_otherwise():
         ([" a", "b"], "b", {}, "' a' is not in its published spelling"),
         (["2024-01-01", "2024-01-02 12:00:00"], "2024-01-01", {}, "'2024-01-01' is not in its published spelling"),
         (["1", "1.0", "x"], "x", {}, "are one value"),
-        (["a", "b"], "b", {"missing": {"v": "error"}}, "would tell it"),
-        (["a", "b"], "b", {"missing": {"v": "drop"}}, "would tell it"),
+        (["a", "b"], "b", {"missing": {"v": "error"}}, "would reveal it"),
+        (["a", "b"], "b", {"missing": {"v": "drop"}}, "would reveal it"),
         (["a", "b"], "b", {"domains": {"v": ["a", "b"]}}, "would reveal them"),
     ],
 )
