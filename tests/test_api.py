@@ -66,7 +66,7 @@ def test_an_unknown_parameter_is_said_to_be_one():
         (sf.compare, "qasi", "quasi"),
     ]:
         for table in (skewed(), PEOPLE):
-            with pytest.raises(sf.PolicyError, match=f"{wrong}=….: unknown parameter") as found:
+            with pytest.raises(sf.PolicyError, match=f"{wrong}=….:") as found:
                 verb(table, asked, **{wrong: 1})
             assert found.value.hint == f"did you mean {meant!r}?"
     with pytest.raises(sf.PolicyError, match="sed=…") as found:
@@ -155,7 +155,7 @@ def test_a_schema_says_all_of_the_columns_or_none():
     by_schema = sf.publish(PEOPLE, sf.LDiversity(2), schema=schema, seed=1)
     assert same(by_schema, sf.publish(PEOPLE, sf.LDiversity(2), quasi="age", sensitive="illness", seed=1))
     assert same(by_schema, sf.publish(PEOPLE, sf.LDiversity(2), schema=schema, quasi=None, seed=1))
-    with pytest.raises(sf.PolicyError, match="quasi: the schema"):
+    with pytest.raises(sf.PolicyError, match="quasi: already"):
         sf.publish(PEOPLE, sf.LDiversity(2), schema=schema, quasi="age")
     with pytest.raises(sf.PolicyError, match="one person"):
         sf.compare(PEOPLE, sf.LDiversity(2), schema=schema, people=100)

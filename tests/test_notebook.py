@@ -131,7 +131,7 @@ def test_a_draft_of_a_frame_is_explained_and_published_only_when_reviewed() -> N
     assert not policy.reviewed
     assert (list(policy.schema.sensitive), list(policy.schema.identifier)) == (["illness"], ["name"])
     assert sf.explain(given, policy, quick=True).table.rows == 200
-    with pytest.raises(sf.PolicyError, match="nobody has reviewed"):
+    with pytest.raises(sf.PolicyError, match="unreviewed draft"):
         sf.publish(given, policy, random=1)
     looked_at = sf.draft(given, sensitive="illness", quasi=["age", "sex"], identifier="name", reviewed=True)
     assert sf.publish(given, looked_at, random=1).rows == 200

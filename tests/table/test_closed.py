@@ -121,12 +121,12 @@ def test_combinations_that_are_not_declared_have_otherwise():
 @pytest.mark.parametrize(
     ("values", "otherwise", "more", "message"),
     [
-        (["a", "b"], "c", {}, "'c' is none of the declared values"),
+        (["a", "b"], "c", {}, "'c' is none"),
         (["a", "a"], "a", {}, "listed twice"),
         ("ab", "a", {}, "a list of texts"),
-        (["1.0", "2"], "2", {}, "'1.0' is not in its published spelling"),
-        ([" a", "b"], "b", {}, "' a' is not in its published spelling"),
-        (["2024-01-01", "2024-01-02 12:00:00"], "2024-01-01", {}, "'2024-01-01' is not in its published spelling"),
+        (["1.0", "2"], "2", {}, "'1.0'"),
+        ([" a", "b"], "b", {}, "' a'"),
+        (["2024-01-01", "2024-01-02 12:00:00"], "2024-01-01", {}, "'2024-01-01'"),
         (["1", "1.0", "x"], "x", {}, "are one value"),
         (["a", "b"], "b", {"missing": {"v": "error"}}, "would reveal it"),
         (["a", "b"], "b", {"missing": {"v": "drop"}}, "would reveal it"),
