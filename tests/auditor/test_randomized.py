@@ -159,7 +159,7 @@ def test_a_larger_share_than_declared_is_found():
     release = release_of(TABLE, PLAN, requirement=RHO)
     gamma = 4 * release.parts[0].gamma
     forged = with_part(release, 1, gamma=str(gamma), retention=str(uniform(len(PLAN[0]), gamma)), largest_share="1/100")
-    assert "the largest share" in audit_release(forged).problems[0]
+    assert "largest share" in audit_release(forged).problems[0]
     assert only(audit_release(forged, TABLE)).holds is False
 
 
@@ -249,9 +249,9 @@ def test_computed_parameters_cannot_claim_an_insider():
 @pytest.mark.parametrize(
     ("claim", "note"),
     [
-        (Claim.association("engineer"), "not worded"),
-        (randomized_claim("reader", declared=False), "another adversary than the requirement"),
-        (Claim("presence", "stranger", "nobody is there"), "cannot support such a claim"),
+        (Claim.association("engineer"), "in the words"),
+        (randomized_claim("reader", declared=False), "another adversary"),
+        (Claim("presence", "stranger", "nobody is there"), "such a claim"),
     ],
 )
 def test_claims_in_other_words_or_about_others_do_not_hold(claim, note):

@@ -130,9 +130,9 @@ def test_one_column_and_one_row_a_person_is_the_short_spelling():
         ({"secrets": {"x": ["d"]}, "sensitive": ["e"]}, "named twice"),
         ({"secrets": {"x": ["d", "d"]}}, "listed"),
         ({"secrets": {"x": ["d", "a"]}}, "listed"),
-        ({"secrets": {"x": []}}, "columns that mean the same"),
+        ({"secrets": {"x": []}}, "mean the same"),
         ({"secrets": ["d"]}, "name = columns"),
-        ({"secrets": {"x": ["d", "e"], "y": ["f", "g"]}, "protect": "combination"}, "each is protected by itself"),
+        ({"secrets": {"x": ["d", "e"], "y": ["f", "g"]}, "protect": "combination"}, "protected by itself"),
         ({"secrets": {"x": ["d", "e"]}, "missing": {"x": "drop"}}, "an empty cell drops no person"),
     ],
 )
@@ -142,7 +142,7 @@ def test_secrets_that_make_no_sense_are_refused(told, said):
 
 
 def test_a_column_called_rows_is_no_band():
-    with pytest.raises(PolicyError, match="the name of the published column"):
+    with pytest.raises(PolicyError, match="have one name"):
         Schema(quasi=["age", "rows"], sensitive=["x"], other=["rows"], people={"key": "age", "keep": "all"})
 
 
