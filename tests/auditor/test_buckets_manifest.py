@@ -67,7 +67,7 @@ def test_a_manifest_that_makes_no_sense_is_refused_with_a_sentence(saved, table,
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        (lambda d: d["claims"][0].update(statement="Nobody can learn anything."), "in the words"),
+        (lambda d: d["claims"][0].update(statement="Nobody can learn anything."), "worded"),
         (lambda d: d["requirement"].update(against="reader"), "another adversary"),
         (lambda d: d.update(method=NearGroups().to_dict()), "(rule basis)"),
         (lambda d: d["method"].update(name="tight-boxes"), "method"),
@@ -77,7 +77,7 @@ def test_a_manifest_that_makes_no_sense_is_refused_with_a_sentence(saved, table,
         (lambda d: d.update(basis="noisy"), "once in every"),
         (lambda d: d.update(method={"name": "magic", "package": "magic 1.0"}, basis="annealed"), "not known to hold"),
         (lambda d: d.update(method={"name": "magic", "package": "magic 1.0"}, basis="paper"), "(rule basis)"),
-        (lambda d: d["parameters"].update(one_row_per_person=False), "in the words"),
+        (lambda d: d["parameters"].update(one_row_per_person=False), "worded"),
     ],
 )
 def test_a_claim_is_only_confirmed_in_its_own_words_and_for_a_method_that_proves_it(saved, change, note):

@@ -249,7 +249,7 @@ def test_computed_parameters_cannot_claim_an_insider():
 @pytest.mark.parametrize(
     ("claim", "note"),
     [
-        (Claim.association("engineer"), "in the words"),
+        (Claim.association("engineer"), "worded"),
         (randomized_claim("reader", declared=False), "another adversary"),
         (Claim("presence", "stranger", "nobody is there"), "such a claim"),
     ],

@@ -151,7 +151,7 @@ def test_a_truncated_manifest_is_refused(saved):
         (lambda document: document.pop("claims"), "claims"),
         (lambda document: document.update(rows="many"), "rows"),
         (lambda document: document.update(claims=[{"x": 1}]), r"claims\[0\]\.adversary"),
-        (lambda document: document["tables"].pop("st"), "does not list"),
+        (lambda document: document["tables"].pop("st"), "not listed"),
         (
             lambda document: document.update(claims=[{"kind": "association", "adversary": "", "statement": ""}]),
             r"claims\[0\]\.adversary",
