@@ -59,9 +59,6 @@ def mean_of(adding: Moments, multiplying: Moments | None, *, least: float = -mat
         multiplying.variance + (value - multiplying.value) ** 2,
         multiplying.note,
         multiplying.loose,
-<<<<<<< HEAD
-        further=max(0.0, most - found) if multiplying.further else 0.0,
-=======
         placed=multiplying.placed,
->>>>>>> main
+        further=max(0.0, most - found) if multiplying.further else 0.0,
     )

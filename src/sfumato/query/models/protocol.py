@@ -23,14 +23,10 @@ Sum_contra = TypeVar("Sum_contra", contravariant=True)
 class Moments(NamedTuple):
     """What is estimated of a number: its mean and variance, and why no interval around it would be honest, if so.
 
-<<<<<<< HEAD
     `loose` is the part of the variance that a model's weights have, and `further` how much more there may be: see
     `sfumato.query.engine.CountEstimate`. `least` and `most` are what the tables make certain, from a model that looks at them.
-=======
-    `loose` is the part of the variance that a model's weights have: see `sfumato.query.engine.CountEstimate`. `least` and `most`
-    are what the tables make certain, from a model that looks at them. `placed` is the part of the variance that is chance alone:
-    what the values of groups leave open whose people's chances are all known.
->>>>>>> main
+    `placed` is the part of the variance that is chance alone: what the values of groups leave open whose people's chances are all
+    known.
     """
 
     value: float
@@ -39,11 +35,8 @@ class Moments(NamedTuple):
     loose: float = 0.0
     least: float = -math.inf
     most: float = math.inf
-<<<<<<< HEAD
-    further: float = 0.0
-=======
     placed: float = 0.0
->>>>>>> main
+    further: float = 0.0
 
 
 class Estimating(Protocol[Asked_contra]):
