@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def _of_ours(own: sfumato.Table, way: str, epsilon: float, seed: int) -> Answeri
         people = sfumato.Table.from_frame(own.to_arrow(), method.close(_with_domains(own)))
         records: Any = method.run(people, asks, random=seed).release
         return _told_quasi(own, records.tables()["records"])
-    boxes = sfumato.NoisyBoxes(values=values, otherwise=values[0], margins="0.7" if way == JOINED else "0")
+    boxes = sfumato.NoisyBoxes(values=values, otherwise=values[0], margins=Fraction(7, 10) if way == JOINED else Fraction(0))
     release = boxes.run(sfumato.Table.from_frame(own.to_arrow(), boxes.close(own.schema)), asks, random=seed).release
     return lambda asked: asked_of(release, list(asked), None)
 
@@ -130,6 +131,6 @@ def _told_quasi(own: sfumato.Table, records: pa.Table) -> Answering:
         quasi, values = ([part(query, sensitive=sensitive) for query in asked] for sensitive in (False, True))
         there, both, people = true_answers(copy, quasi), true_answers(copy, asked), true_answers(own, quasi)
         share = np.where(there > 0, both / np.maximum(there, 1), true_answers(copy, values) / copy.rows)
-        return _alone(people * share)
+        return _alone(np.asarray(people * share, np.float64))
 
     return answer

@@ -137,7 +137,7 @@ def show_at_epsilon(show: Show, title: str, found: Sequence[dict[str, dict[str, 
         if not np.isnan(held).all():
             rows.append([f"{name}: held", *held, None, None])
     epsilon = found[0][next(iter(found[0]))]["epsilon"][0]
-    show.table(f"{title}, ε = {epsilon:g}", ["", *CLASSES, "worst", "processor s"], rows)
+    show.table(f"{title}, ε = {epsilon:g}", ["", *CLASSES, "worst", "making, s"], rows)
 
 
 def _judged(answers: Floats, truth: Floats) -> tuple[float, float, float]:
