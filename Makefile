@@ -6,15 +6,21 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras r notebooks peers fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
+.PHONY: demo test types suite test-fast fast-tests installed-tests test-minimum packages docs pictures test-extras r notebooks peers fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
 
+# Types are checked, by one process, beside the suite.
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(MAKE) -j 2 types suite
+
+types: $(STAMP)
 	$(BIN)/mypy
+
+suite: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Every promise, in two to three minutes on two free processors once kernels are compiled: all files but those in tests/slow.txt,
@@ -25,16 +31,25 @@ test-fast: $(STAMP) fast-tests
 fast-tests:
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix --ignore=,$(SLOW))
 
-# Wheel and sdist, built and tried where nothing else of this repository is.
+# Wheel and sdist, built and tried where nothing else of this repository is. The wheel has the repository's own files, byte by
+# byte, so that what the suite says holds of it too; of the suite it is asked what reads its files, starts its command and needs
+# each dependency.
+INSTALLED := tests/test_api.py tests/test_packaging.py tests/test_signature.py tests/cli/test_cli_verbs.py tests/cli/test_cli_inputs.py \
+	tests/policy/test_schema.py tests/reports/test_report.py tests/table/test_input_files.py tests/charts
+installed-tests:
+	$(RUN) -m pytest --collect-only -q > /dev/null
+	$(RUN) -m pytest -n auto --dist loadfile $(INSTALLED)
+
 packages:
 	$(PYTHON) .ci/packages.py
 
-# The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows; then the launch
-# of the studio with the oldest NiceGUI, which wants newer ones of some others.
+# The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows, but for files
+# that take long because they draw or enumerate much; then the launch of the studio with the oldest NiceGUI, which wants newer
+# ones of some others.
 OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/explanation tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
 AGED   := SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider
 test-minimum: $(OLD)/.installed
-	$(AGED) $(OLDEST)
+	$(AGED) $(OLDEST) $(addprefix --ignore=,$(filter-out $(OLDEST),$(SLOW)))
 	$(OLD)/bin/python -m pip install -q $$($(OLD)/bin/python .ci/minimum.py studio)
 	$(AGED) tests/studio/test_safety.py
 
@@ -71,7 +86,7 @@ peers:
 
 # Every notebook of the guide, executed; the suite executes two of them.
 notebooks: $(STAMP)
-	NOTEBOOKS=all $(BIN)/python -m pytest -n auto tests/test_notebooks.py
+	NOTEBOOKS=all $(BIN)/python -m pytest -n auto tests/docs/test_notebooks.py
 
 # The papers' figures and tables again, into docs/studies.md; QUICK=1 for minutes, STUDY="name …" for some of them.
 studies: $(STAMP)

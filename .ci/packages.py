@@ -1,7 +1,8 @@
 """Build wheel and sdist as a publisher would, and try both where nothing else of this repository is.
 
-The wheel is built from the unpacked sdist. It is installed alone into a fresh environment and must publish, audit and query
-there; then the sdist's own fast tests must pass with the installed wheel. Run it with Python 3.11 or newer.
+The wheel is built from the unpacked sdist, and has every file of the package as it is here. It is installed alone into a fresh
+environment and must publish, audit and query there; then the tests of the sdist must be readable, and some of them pass, with the
+installed wheel. Run it with Python 3.11 or newer.
 """
 
 import os
@@ -41,11 +42,12 @@ def main():
         run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", place, cwd=source)
         wheel = next(place.glob("*.whl"))
         check_description(wheel)
+        check_files(wheel)
         python = new_environment(place / "user")
         run(python, "-m", "pip", "install", "-q", wheel)
         use(python.parent / "sfumato", place / "empty")
         run(python, "-m", "pip", "install", "-q", f"{wheel}[test]")
-        run("make", "fast-tests", f"RUN={python}", cwd=source)
+        run("make", "installed-tests", f"RUN={python}", cwd=source)
 
 
 def requirements():
@@ -78,6 +80,18 @@ def check_description(wheel):
         relative = re.findall(r"\]\((?!https?:|mailto:|#)[^)]*\)", file.read(name).decode())
     if relative:
         raise SystemExit(f"relative links in the description: {relative}")
+
+
+def check_files(wheel):
+    """Refuse a wheel whose package is not, byte by byte, the one that the suite has tested."""
+    package = ROOT / "src" / "sfumato"
+    kept = [path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    here = {path.relative_to(ROOT / "src").as_posix(): path.read_bytes() for path in kept}
+    with zipfile.ZipFile(wheel) as file:
+        there = {name: file.read(name) for name in file.namelist() if name.startswith("sfumato/")}
+    other = sorted(name for name in here.keys() | there.keys() if here.get(name) != there.get(name))
+    if other:
+        raise SystemExit(f"other in the wheel than in src: {', '.join(other)}")
 
 
 def use(command, place):

@@ -3,10 +3,12 @@
 `HYPOTHESIS_PROFILE=explore make test` draws fresh examples instead, and every key from the operating system.
 """
 
+import gc
 import hashlib
 import itertools
 import os
 import signal
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,11 +20,21 @@ settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
 settings.load_profile(PROFILE)
+# Hundreds of files are read once and stay, as do libraries: the collector of cycles is to look only at what tests make.
+gc.disable()
+# Each of some hundred commands that tests start would compile the whole package anew where Python is told to keep no bytecode.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A shell lets jobs in the background ignore ctrl-C, and nohup the end of a terminal; some tests send these.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish(session):
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

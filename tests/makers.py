@@ -6,6 +6,13 @@ import pyarrow as pa
 from sfumato.table import Schema, Table
 
 
+def tells(told, *facts):
+    """Require the one thing that is told, a text or a list of one, to name these facts: names, numbers, a key word of it."""
+    [text] = [told] if isinstance(told, str) else told
+    assert [fact for fact in map(str, facts) if fact not in text] == [], text
+    return True
+
+
 def people(values, **quasi):
     """Return a table with these sensitive values; without quasi columns, everybody has a number of her own."""
     quasi = quasi or {"number": list(range(len(values)))}

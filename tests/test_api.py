@@ -66,7 +66,7 @@ def test_an_unknown_parameter_is_said_to_be_one():
         (sf.compare, "qasi", "quasi"),
     ]:
         for table in (skewed(), PEOPLE):
-            with pytest.raises(sf.PolicyError, match=f"{wrong}=….: there is no such parameter") as found:
+            with pytest.raises(sf.PolicyError, match=f"{wrong}=….:") as found:
                 verb(table, asked, **{wrong: 1})
             assert found.value.hint == f"did you mean {meant!r}?"
     with pytest.raises(sf.PolicyError, match="sed=…") as found:

@@ -56,7 +56,7 @@ def test_a_cohort_inside_of_another_has_the_draws_of_both(tmp_path):
     cohorts = [range(20_000), range(3_000), range(450), range(68)]
     draw(people(cohorts[0]), tmp_path, budget=1)
     for inner in cohorts[1:]:
-        with pytest.raises(PolicyError, match=f"odds of {len(inner):,} people grow 7.389-fold") as caught:
+        with pytest.raises(PolicyError, match=f"{len(inner):,} people .*7.389-fold") as caught:
             draw(people(inner), tmp_path, budget=1)
         assert not any(name in str(caught.value) for name in ("'3'", "id =", "67"))
     for inner in cohorts[1:]:

@@ -59,7 +59,7 @@ def test_the_signature_is_ed25519_over_the_bytes_of_the_manifest(here: Path) -> 
 def test_a_tampered_manifest_is_caught(here: Path) -> None:
     manifest = here / "release" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"seeded": true', '"seeded": false'))
-    with pytest.raises(SignatureError, match="not the one that was signed"):
+    with pytest.raises(SignatureError, match="was signed"):
         sf.verify(here / "release", here / "office.pub")
 
 

@@ -50,7 +50,7 @@ def test_safe_cuts_tell_an_engineer_nothing():
 
 def test_walks_find_what_enumeration_finds():
     """The worked number again, by sampling: of all placements only that with both cases on the left is refused."""
-    codes = np.array([[0], [0], [1], [1], [1], [1], [1]])
+    codes = np.array([[0], [0], [1], [1], [1], [1], [1]], np.int32)
     value, tally = np.array([1, 0, 1, 0, 1, 1, 1]), np.zeros((7, 2))
     total = np.array([2, 5])
     caps = np.array([[1, 9]]), np.array([[2, 9]])  # at most half of 2, and of 5, have the first value

@@ -9,6 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.auditor.knowing import beliefs_by_number, classes_of, share_above
+from tests.makers import tells
 
 PEOPLE = {"key": "who", "keep": "all"}
 
@@ -82,23 +83,23 @@ def test_each_secret_is_attacked_by_itself(form):
 def test_other_attacks_say_why_they_are_not_done():
     table, release = visits()
     found = {one.attack: one for one in sf.attack(release, table, "all", random=1)}
-    assert found["nb"].refused == "it is for one value a person, and people may have several here"
+    assert tells(found["nb"].refused, "one value", "several")
     assert "one person here" in found["rows"].refused
-    with pytest.raises(sf.PolicyError, match="there is no attack 'number-of-rings'"):
+    with pytest.raises(sf.PolicyError, match="'number-of-rings'"):
         sf.attack(release, table, "number-of-rings")
     frame = pa.table({"age": range(60), "ill": ["a", "b", "c"] * 20})
     plain = sf.Table.from_frame(frame, sf.Schema(quasi=["age"], sensitive=["ill"]))
     other = sf.publish(plain, sf.LDiversity(2), random=1)
     with pytest.raises(sf.PolicyError, match="everybody has one value"):
         sf.attack(other, plain, "number-of-rows")
-    with pytest.raises(sf.InputError, match="those of the table have one"):
+    with pytest.raises(sf.InputError, match="have one"):
         sf.attack(release, plain)
 
 
 def test_another_table_is_refused():
     table, release = visits()
     other, _ = visits(people=599)
-    with pytest.raises(sf.InputError, match="published rows are not rows of the table"):
+    with pytest.raises(sf.InputError, match="not rows"):
         sf.attack(release, other)
     assert table.rows == 600
 

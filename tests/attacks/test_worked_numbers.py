@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.attacks.definetti import by_rounds, by_swaps
+from sfumato.attacks.differential import theorem
 from sfumato.attacks.foreground import strongest
 from sfumato.attacks.informant import remaining
 from sfumato.attacks.members import Members
@@ -114,3 +115,10 @@ def test_learning_by_rounds_begins_with_counts_spread_over_groups(kifer):
     table = spread_tables(kifer)[0]
     assert table.tolist() == [[1.5, 1.5, 0], [0.5, 2.5, 2]]
     assert np.exp(log_chances([table], 1.0))[0, 0] == pytest.approx(2.5 / 4)
+
+
+def test_the_papers_example_is_two_percent_above_the_true_share():
+    # 001 §2.1: ε = 0.1 and x = 100 give 2b²/x² = 0.02, so E[Y/X] is 1.02·y/x; for x = 1000 it is 1.0002·y/x.
+    assert theorem(100, 90, 10)[0] == pytest.approx(1.02 * 0.9)
+    assert theorem(1000, 900, 10)[0] == pytest.approx(1.0002 * 0.9)
+    assert theorem(100, 90, 10)[1] == pytest.approx(0.02 * (1 + 0.81))

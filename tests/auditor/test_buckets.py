@@ -17,7 +17,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.methods.show import show
 from sfumato.release.files import sha256
 from sfumato.release.manifest import Claim
-from tests.makers import people, skewed
+from tests.makers import people, skewed, tells
 from tests.release._forge import edited, forge, refusal, with_rows
 from tests.release._task import task_of, with_histograms
 
@@ -106,7 +106,7 @@ def test_a_changed_count_is_found(saved):
     forge(saved, tables=edited("st", lambda rows: rows[0].update(count=rows[0]["count"] + 1)))
     report = audit(saved)
     assert report.holds is False
-    assert report.problems == ("the counts of table 'st' do not add up to the 600 people that the manifest states",)
+    assert tells(report.problems, "counts", "'st'", 600)
 
 
 def test_a_dropped_row_is_found(saved):
@@ -191,7 +191,7 @@ def test_a_table_too_many_is_found(saved):
 
 def test_a_file_too_many_and_metadata_in_a_footer_are_found(saved):
     (saved / "notes.txt").write_text("who is who")
-    assert audit(saved).problems == ("1 files lie in the release that its manifest does not list",)
+    assert tells(audit(saved).problems, 1, "files", "not list")
     (saved / "notes.txt").unlink()
     assert audit(saved).holds is True
     path = saved / "st.parquet"
@@ -272,7 +272,7 @@ def test_numbers_that_no_table_has_are_refused_in_every_column(column, number):
     name, place = ("qit", "weight") if column == "quasi" else ("st", "value")
     rows = release.tables()[name].to_pylist()
     next(row for row in rows if row[place] == 0.0)[place] = number
-    with pytest.raises(FormatError, match=f"column '{place}' has a number that is not finite, or a negative zero"):
+    with pytest.raises(FormatError, match=f"column '{place}'.*not finite"):
         type(release).from_tables(release.manifest, {**release.tables(), name: with_rows(release.tables()[name], rows)})
 
 
@@ -283,7 +283,7 @@ def test_a_row_of_st_split_in_two_is_found(saved):
         rows.append({**twice, "count": 1})
 
     forge(saved, tables=edited("st", split))
-    assert audit(saved).problems == ("1 rows of table 'st' occur twice",)
+    assert tells(audit(saved).problems, 1, "'st'", "twice")
 
 
 def test_a_value_twice_in_a_bucket_with_decoys_is_found():
@@ -295,7 +295,7 @@ def test_a_value_twice_in_a_bucket_with_decoys_is_found():
     twice = dataclasses.replace(
         release, st_group=release.st_group[kept], st_value=release.st_value[kept], st_count=count[kept]
     ).canonical()
-    assert audit(twice).problems == ("with decoys a value must occur at most once in a group; here some occur more often",)
+    assert tells(audit(twice).problems, "decoys", "more often")
 
 
 def test_rows_that_are_not_people_are_warned_about():
@@ -340,7 +340,7 @@ def test_people_whose_value_is_left_open_are_counted():
     table = people(["flu"] * 4 + ["a", "b", "c", "d"])
     report = audit(publish(table, FPrivacy(offset="1/4", bounds={"flu": 1})), table)
     assert report.holds is True
-    assert report.warnings == ("50 % of people have a value without a bound (1 values), which may be shown openly",)
+    assert tells(report.warnings, "50 %", "without a bound", 1)
 
 
 def test_a_missing_or_cut_table_is_a_finding(saved):

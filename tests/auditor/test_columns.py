@@ -21,7 +21,7 @@ from sfumato.privacy import LDiversity, PresenceAssociation
 from sfumato.release.columns import ColumnsRelease
 from sfumato.table import Schema, Table
 from tests.auditor._columns import GROUPS, HALF, TABLE, honest, judged, with_rows
-from tests.makers import people, skewed
+from tests.makers import people, skewed, tells
 from tests.release._fragments import columns_of
 
 
@@ -59,14 +59,14 @@ def test_a_value_moved_to_another_group_is_found_in_an_auxiliary_table():
     wrong = [*(row for row in rows if row is not moved), {"age": 20, "group": 3 - moved["group"]}]
     found = judged(release, with_rows(tables, "at_age", wrong), table)
     # Her values now fit the other group, which shows one flu too few; her own shows one too many.
-    assert found.problems == ("table 'st': 2 rows are not what the people of their groups have",)
+    assert tells(found.problems, "'st'", "2 rows")
 
 
 def test_an_invented_value_is_found_in_an_auxiliary_table():
     release = honest()
     tables = release.tables()
     found = judged(release, with_rows(tables, "at_sex", [*tables["at_sex"].to_pylist(), {"sex": "x", "group": 1}]))
-    assert found.problems == ("table 'at_sex': 1 rows are not what the people of their groups have",)
+    assert tells(found.problems, "'at_sex'", "1 rows")
 
 
 def test_a_group_that_shows_more_values_than_it_has_people_is_refused():
@@ -78,7 +78,7 @@ def test_a_group_that_shows_more_values_than_it_has_people_is_refused():
     for table in (None, TABLE):
         found = judged(release, wrong, table)
         assert found.holds is False
-        assert found.problems == ("table 'at_age': 1 groups show more values than they have people",)
+        assert tells(found.problems, "'at_age'", "1 groups")
 
 
 def test_values_borrowed_from_other_groups_certify_no_alpha():
@@ -135,7 +135,7 @@ def test_two_groups_over_the_same_values_break_alpha_together():
     presence = found.claims[0]
     assert presence.holds is False
     assert presence.bound == Fraction(1, 2)
-    assert presence.note == "groups overlap: a combination is covered by two of them"
+    assert tells(presence.note, "overlap", "two")
     assert found.claims[1].holds is True
     warned = audit_release(release, table)
     assert any("100 % of the people" in warning for warning in warned.warnings)
@@ -151,7 +151,7 @@ def test_overlapping_groups_support_no_claim_of_presence_whatever_alpha():
         for original in (None, table):
             found = audit_release(release, original)
             assert found.claims[0].holds is False
-            assert found.problems == ("groups overlap: a combination is covered by two of them",)
+            assert tells(found.problems, "overlap", "two")
             assert found.holds is False
 
 
@@ -193,7 +193,7 @@ def test_tables_that_cannot_be_a_release_are_a_finding_of_the_audit():
     release = honest()
     tables = release.tables()
     found = judged(release, {**tables, "at_age": pa.concat_tables([tables["at_age"], tables["at_age"]])})
-    assert found.problems == ("8 rows of table 'at_age' occur twice",)
+    assert tells(found.problems, "8 rows", "'at_age'", "twice")
 
 
 def test_the_papers_grouping_states_its_claim_and_the_audit_combines_beside_it():
@@ -221,24 +221,24 @@ def test_the_papers_claim_is_judged_group_by_group():
     fine = columns_of(table, [0, 0, 1, 1], HALF, weaker=True)
     assert audit_release(fine, table).problems == ()
     low = columns_of(table, [0, 0, 1, 1], PresenceAssociation("0.4", "1/2", against="reader"), weaker=True)
-    assert audit_release(low).problems == ("2 groups give people whom they cover a belief in presence above alpha",)
+    assert tells(audit_release(low).problems, "2 groups", "alpha")
     same = columns_of(table, [0, 1, 0, 1], HALF, weaker=True)
     assert "2 counts of st" in str(audit_release(same).problems)
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "words"),
+    ("name", "row"),
     [
-        ("at_age", {"age": 99, "group": 1}, "table 'at_age': 1 rows show a value that nobody has who fits their group"),
-        ("at_sex", {"sex": "x", "group": 1}, "table 'at_sex': 1 rows show a value that nobody has who fits their group"),
+        ("at_age", {"age": 99, "group": 1}),
+        ("at_sex", {"sex": "x", "group": 1}),
     ],
 )
-def test_an_invented_value_is_found_where_groups_overlap(name, row, words):
+def test_an_invented_value_is_found_where_groups_overlap(name, row):
     table = people(["s", "t"] * 4, age=[20, 30] * 4, sex=["M", "F", "F", "M"] * 2)
     release = columns_of(table, [0] * 4 + [1] * 4, PresenceAssociation(1, "1/2", against="reader"), weaker=True)
     tables = release.tables()
     found = judged(release, with_rows(tables, name, [*tables[name].to_pylist(), row]), table)
-    assert words in found.problems
+    assert tells(found.problems, f"'{name}'", "1 rows", "nobody")
 
 
 def test_a_count_that_nobody_fits_is_found_where_groups_overlap():
@@ -293,7 +293,7 @@ def test_outsiders_may_be_a_table_and_are_refused_where_presence_is_not_spoken_o
 
 def test_another_table_is_recognised():
     found = audit_release(honest(), people(["s"], age=[1])).problems
-    assert found[0] == "the manifest's schema is not that of the table: quasi, declared differ"
+    assert tells(found[0], "schema", "quasi, declared")
     assert "quasi and sensitive columns" in found[1]
     other = people(["flu"] * 8, age=list("abcdefgh"), sex=list("ffffmmmm"))
     assert "quasi and sensitive columns" in str(audit_release(honest(), other).problems)

@@ -10,7 +10,7 @@ from sfumato import Boxes, FPrivacy, LDiversity
 from sfumato.auditor import audit_tables, containment
 from sfumato.release.manifest import Claim
 from sfumato.testing import example_tables
-from tests.makers import people, skewed
+from tests.makers import people, skewed, tells
 from tests.release._ranges import of_boxes, of_groups
 
 REQUIREMENT = FPrivacy(theta=3, offset="0.05", against="reader")
@@ -126,7 +126,7 @@ def test_people_outside_all_ranges_and_ranges_that_nobody_reaches_are_found():
     assert "1 groups have" in problems(moved)
     wide = people(list("abcd"), age=[10, 20, 40, 40], town=list("xxyy"))
     narrow = of_groups(people(list("abcd"), age=[10, 20, 20, 40], town=list("xxyy")), [0, 0, 1, 1])
-    assert problems(audit(narrow, wide)) == "the ranges of age are not those of the people in them"
+    assert tells(problems(audit(narrow, wide)), "ranges of age")
     loose = of_groups(people(list("abcd"), age=[10, 20, 30, 40], town=["x", "y", "y", "y"]), [0, 0, 1, 1])
     assert "ranges of town" in problems(audit(loose, people(list("abcd"), age=[10, 20, 30, 40], town=["x", "x", "y", "y"])))
 
@@ -138,7 +138,7 @@ def test_other_columns_than_the_table_has_are_found(release):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": 7}, "table 'records' has 600 rows, the manifest says 7"),
+        ({"rows": 7}, "'records' has 600"),
         ({"claims": ()}, "makes no claim"),
         ({"parameters": {"groups": 3}}, "the manifest says 3"),
         ({"values": ({"value": "v0", "count": 1, "bound": "1"},)}, "lists other sensitive values"),

@@ -46,12 +46,12 @@ def test_exposure_is_the_mean_share_of_the_true_value_among_records_like_a_perso
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"gamma": "2"}, "odds may grow 2.71828183-fold by requirement and method"),
+        ({"gamma": "2"}, "2.71828183-fold"),
         ({"epsilon": "2"}, "not the logarithm of gamma"),
         ({"epsilon": "10000000001/10000000000"}, "not the logarithm of gamma"),
         ({"measured": [["age", "sex"]]}, "not those of all columns"),
-        ({"measured": [["value"], ["age"], ["sex"]]}, "not those of all columns, in their order"),
-        ({"measured": [["age"], ["sex"], ["income", "value"]]}, "which the release does not have"),
+        ({"measured": [["value"], ["age"], ["sex"]]}, "of all columns"),
+        ({"measured": [["age"], ["sex"], ["income", "value"]]}, "not have"),
         ({"weaker_claim": "It is safe."}, "not made in the words"),
     ],
 )

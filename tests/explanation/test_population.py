@@ -145,7 +145,7 @@ def test_a_population_that_there_is_not_is_refused(people: str) -> None:
 
 def test_a_population_smaller_than_the_table_is_refused_and_an_empty_section_too() -> None:
     frame = pa.table({"age": [1, 2, 3], "illness": ["a", "b", "a"]})
-    with pytest.raises(PolicyError, match=r"a population of 2 has no sample of 3"):
+    with pytest.raises(PolicyError, match=r"population of 2.*of 3"):
         sf.explain(frame, sf.Policy.parse(POLICY + "[population]\npeople = 2\n"), quick=True)
     with pytest.raises(PolicyError, match=r"\[population\] people"):
         sf.Policy.parse(POLICY + "[population]\n")

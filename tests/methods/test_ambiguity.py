@@ -129,11 +129,11 @@ def test_it_is_the_default_where_presence_is_bounded():
         ({"weights": "age"}, "column = weight pairs"),
         ({"suppress": 1}, "true or false"),
         ({"accept_weaker_claim": "yes"}, "true or false"),
-        ({"suppress": True}, "grouping = 'boxes' does not use it, got True(.|\n)*set grouping = 'paper'"),
-        ({"accept_weaker_claim": True}, "grouping = 'boxes' does not use it"),
-        ({"grouping": "halves", "suppress": True}, "grouping = 'halves' does not use it"),
-        ({"grouping": "paper", "floor": 5}, "grouping = 'paper' does not use it, got 5(.|\n)*set grouping = 'boxes' or 'halves'"),
-        ({"grouping": "paper", "weights": {"q0": 2}}, "grouping = 'paper' does not use it"),
+        ({"suppress": True}, "grouping = 'boxes'.*True(.|\n)*grouping = 'paper'"),
+        ({"accept_weaker_claim": True}, "grouping = 'boxes'"),
+        ({"grouping": "halves", "suppress": True}, "grouping = 'halves'"),
+        ({"grouping": "paper", "floor": 5}, "grouping = 'paper'.*5(.|\n)*'boxes' or 'halves'"),
+        ({"grouping": "paper", "weights": {"q0": 2}}, "grouping = 'paper'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, told):

@@ -113,11 +113,11 @@ def test_every_box_keeps_every_bound():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"floor": 0}, r"Boxes\(floor=…\): expected a whole number from 1 on, got 0"),
+        ({"floor": 0}, r"Boxes\(floor=…\): expected.*got 0"),
         ({"floor": 2.5}, "floor=….*whole number from 1 on"),
         ({"floor": True}, "floor=….*whole number from 1 on"),
-        ({"weights": 3}, "weights=….*expected column = weight pairs or 'association', got 3"),
-        ({"form": "columns"}, "form=….*expected one of 'buckets', 'ranges'"),
+        ({"weights": 3}, "weights=….*expected.*'association', got 3"),
+        ({"form": "columns"}, "form=….*'buckets', 'ranges'"),
     ],
 )
 def test_parameters_are_checked_when_the_method_is_made(options, message):

@@ -109,9 +109,7 @@ def test_a_band_that_cannot_keep_the_bounds_is_refused_and_nothing_is_joined():
     )
     schema = sf.Schema(identifier=["patient"], quasi=["age"], sensitive=["illness"], people={"key": "patient", "keep": "all"})
     table = sf.Table.from_frame(frame, schema)
-    with pytest.raises(
-        Infeasible, match="people with 2 or more rows share groups with nobody else, and rare is frequent"
-    ) as error:
+    with pytest.raises(Infeasible, match=r"with 2 or more.*rare") as error:
         sf.publish(table, sf.FPrivacy(theta=2, offset="0.2"))
     assert BY_RESULTS in error.value.hint
     assert error.value.values == ("rare",)
@@ -155,7 +153,7 @@ def test_other_methods_refuse_with_the_reason(name):
     kind = METHODS[name]
     weaker = {"accept_weaker_claim": True} if "accept_weaker_claim" in kind.__dataclass_fields__ else {}
     table = visits(secrets={"diagnosis": ["diag_1", "diag_2", "diag_3"]}, other=["day", "ward"])
-    with pytest.raises(NotProvable, match="cannot publish people who may have several values of a secret"):
+    with pytest.raises(NotProvable, match="may have several"):
         kind(**weaker).run(table, sf.FPrivacy(**RULE, against="reader"), seed=1)
 
 
@@ -169,7 +167,7 @@ def test_methods_with_declared_values_refuse_when_the_table_is_read():
 
 
 def test_weights_by_association_are_for_one_value_a_person():
-    with pytest.raises(NotProvable, match="association with one value a person"):
+    with pytest.raises(NotProvable, match="one value a"):
         Boxes(weights="association").run(visits(), sf.FPrivacy(**RULE, against="reader"), seed=1)
 
 
@@ -249,7 +247,7 @@ def test_an_audit_finds_what_keeps_the_bounds_of_everybody_and_not_those_of_its_
 @pytest.mark.parametrize(
     ("people", "message"),
     [
-        ({"shares": "band", "alike": []}, "band where only like people share groups"),
+        ({"shares": "band", "alike": []}, "only like people"),
         ({"shares": "box"}, "expected table, or band"),
     ],
 )

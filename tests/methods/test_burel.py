@@ -127,10 +127,10 @@ def test_a_column_with_a_name_of_the_form_is_refused(column):
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ({"packing": "tight"}, r"packing=…\): expected one of 'roomy', 'fewest'"),
+        ({"packing": "tight"}, r"packing=…\): expected.*'roomy', 'fewest'"),
         ({"fill": "random"}, r"fill=…\): expected one of"),
         ({"form": "boxes"}, r"form=…\): expected one of"),
-        ({"candidates": 0}, r"candidates=…\): expected a whole number from 1 on"),
+        ({"candidates": 0}, r"candidates=…\): expected.*from 1"),
         ({"fill": "hilbert", "candidates": 5}, "'hilbert' does not use it"),
     ],
 )

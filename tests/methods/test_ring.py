@@ -175,10 +175,10 @@ def test_a_column_with_a_name_of_the_form_is_refused():
     ("parameters", "told"),
     [
         ({"accept_weaker_claim": 1}, "expected true or false"),
-        ({"l": 1}, "expected a whole number from 2 on"),
+        ({"l": 1}, "from 2 on"),
         ({"partition": "paper"}, "expected one of 'diverse', 'merged'"),
         ({"assignment": "pools"}, "expected one of 'walks', 'shift'"),
-        ({"tries": -1}, "expected a whole number from 0 to 10,000"),
+        ({"tries": -1}, "from 0 to 10,000"),
     ],
 )
 def test_parameters_are_checked_when_the_method_is_made(parameters, told):

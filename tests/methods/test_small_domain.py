@@ -122,7 +122,7 @@ def test_an_infeasible_rho2_says_what_is_expected():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"retention": "some"}, "expected one of 'uniform', 'per-value'"),
+        ({"retention": "some"}, "'uniform', 'per-value'"),
         ({"delta": 0}, "between 0 and 1"),
         ({"delta": "1"}, "between 0 and 1"),
         ({"amplification": "1/2"}, "above 1"),
@@ -131,7 +131,7 @@ def test_an_infeasible_rho2_says_what_is_expected():
         ({"parameters": "declared", "shares": {"a": 1, "b": -1}}, "must lie above 0"),
         ({"parameters": "declared", "shares": {"a": 1, "b": 1}}, "needs otherwise"),
         ({"parameters": "declared", "shares": {"a": 1, "b": 1}, "otherwise": "c"}, "'c' has no declared share"),
-        ({"otherwise": "c"}, "parameters = 'computed' does not use it, got 'c'"),
+        ({"otherwise": "c"}, "'computed'.*got 'c'"),
     ],
 )
 def test_bad_parameters_are_refused_when_the_method_is_made(arguments, message):

@@ -137,7 +137,7 @@ def test_recoded_columns_have_the_recoded_values_of_their_domain():
 
 def test_a_bound_on_belief_is_not_kept_so_the_weaker_claim_must_be_accepted():
     table = declared(skewed())
-    with pytest.raises(NotProvable, match=r"proves no bound on what a reader believes(.|\n)*accept_weaker_claim"):
+    with pytest.raises(NotProvable, match=r"no bound on(.|\n)*accept_weaker_claim"):
         sf.PrivBayes(epsilon=1).run(table, sf.LDiversity(2, against="reader"))
     with pytest.raises(NotProvable, match="not against 'engineer'"):
         sf.PrivBayes(epsilon=1, accept_weaker_claim=True).run(table, sf.LDiversity(2))
@@ -147,8 +147,8 @@ def test_a_bound_on_belief_is_not_kept_so_the_weaker_claim_must_be_accepted():
     ("method", "requirement", "told"),
     [
         (sf.PrivBayes(epsilon=2), sf.Differential("1"), "not as the method says"),
-        (sf.PrivBayes(accept_weaker_claim=True), sf.LDiversity(2, against="reader"), "does not say how much odds may grow"),
-        (sf.PrivBayes(accept_weaker_claim=True), sf.BetaLikeness(0, against="reader"), "does not say how much odds may grow"),
+        (sf.PrivBayes(accept_weaker_claim=True), sf.LDiversity(2, against="reader"), "odds may grow"),
+        (sf.PrivBayes(accept_weaker_claim=True), sf.BetaLikeness(0, against="reader"), "odds may grow"),
         (sf.PrivBayes(degree=3), sf.Differential("1"), "3 columns have at most 2 parents"),
     ],
 )
@@ -163,7 +163,7 @@ def test_what_does_not_go_together_is_refused(method, requirement, told):
         ({"epsilon": 0}, "from 0.001 to 20"),
         ({"values": ["a", "b"]}, "go together"),
         ({"values": ["a", "b"], "otherwise": "c"}, "otherwise"),
-        ({"degree": 2, "theta": 5}, "leave one of the two out"),
+        ({"degree": 2, "theta": 5}, "one of the two"),
         ({"theta": 0}, "above 0"),
     ],
 )

@@ -61,7 +61,7 @@ def test_the_private_figures_tell_retention_and_bounds():
         ({"amplification": "much"}, "expected a number"),
         ({"parameters": "guessed"}, "expected one of 'computed', 'declared'"),
         ({"parameters": "declared"}, "needs shares"),
-        ({"shares": {"a": 1, "b": 1}}, "parameters = 'computed' does not use it, got {'a': '1/2', 'b': '1/2'}"),
+        ({"shares": {"a": 1, "b": 1}}, "'computed'.*got {'a': '1/2', 'b': '1/2'}"),
     ],
 )
 def test_bad_parameters_are_refused_when_the_method_is_made(arguments, message):
@@ -73,8 +73,8 @@ def test_bad_parameters_are_refused_when_the_method_is_made(arguments, message):
     ("rho1", "rho2", "message"),
     [
         ("0.5", "0.4", "0 < rho1 < rho2 < 1"),
-        ("0.5", "1", r"rho2=…\): expected a number between 0 and 1, got 1"),
-        ("0.05", "0.4", "no value has a share of at most"),
+        ("0.5", "1", r"rho2=…\): expected.*got 1"),
+        ("0.05", "0.4", "no value has"),
     ],
 )
 def test_rho_privacy_that_cannot_be_is_refused(rho1, rho2, message):

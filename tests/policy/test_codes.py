@@ -29,7 +29,7 @@ def why(name: str, values: object) -> str:
     "name", ["occupation", "OCCP", "occupation_code", "naics", "SIC", "industry_code", "occ2010", "site_code"]
 )
 def test_numbers_are_codes_by_the_name_of_their_column(name: str) -> None:
-    assert why(name, COINS.integers(0, 99, ROWS)) == "it is called like a code"
+    assert why(name, COINS.integers(0, 99, ROWS)).endswith("like a code")
 
 
 def test_numbers_are_codes_by_gaps_that_so_many_people_would_have_filled() -> None:

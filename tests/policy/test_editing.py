@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy import Policy, differences, review
 from sfumato.policy.wording import hint_in_toml
+from tests.makers import tells
 
 POLICY = """\
 [columns]
@@ -63,7 +64,7 @@ def test_a_changed_role_costs_one_run_and_not_one_for_every_rule() -> None:
     policy = Policy.parse(text)
     assert len(policy.warnings) == 1
     assert policy.warnings[0].startswith("[recode] 'c0', 'c1', ")
-    assert policy.warnings[0].endswith("without effect, since such columns are dropped")
+    assert tells(policy.warnings[0], "without effect")
     assert policy.schema.to_dict()["recode"] == {"age": {"width": 5}}
 
 
@@ -73,13 +74,13 @@ def test_which_of_two_spellings_is_wrong_is_said_by_the_table(tmp_path: Path) ->
     assert problems(POLICY.replace('"age"', '"aeg"')) == ["[recode] no column 'age' under [columns]"]
     with pytest.raises(PolicyError) as caught:
         Policy.load(tmp_path / "p.toml", data=tmp_path / "t.csv")
-    assert caught.value.message.endswith("p.toml: [columns] quasi: the table has no column 'aeg'")
+    assert tells(caught.value.message, "p.toml", "[columns] quasi", "'aeg'")
     assert caught.value.hint == "did you mean 'age'?"
     (tmp_path / "p.toml").write_text(POLICY.replace("age =", "aeg ="))
     with pytest.raises(PolicyError) as caught:
         Policy.load(tmp_path / "p.toml", data=tmp_path / "t.csv")
-    assert caught.value.message.endswith("p.toml: [recode] no column 'aeg' under [columns]")
-    assert caught.value.hint == "one of 'aeg' and 'age' is misspelt: write it as the table does"
+    assert tells(caught.value.message, "p.toml", "[recode]", "'aeg'")
+    assert tells(caught.value.hint, "'aeg'", "'age'")
 
 
 def test_a_first_line_that_may_be_a_person_is_not_quoted(tmp_path: Path) -> None:

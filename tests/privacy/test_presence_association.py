@@ -73,9 +73,9 @@ def test_numbers_outside_of_0_to_1_are_refused(alpha, beta):
     [
         ({"model": "l-diversty", "l": 3}, "did you mean 'l-diversity'"),
         ({"l": 3}, "got None"),
-        ({"model": "presence-association", "alpha": 1, "beta": 1}, "a model that bounds belief in values"),
-        (PresenceAssociation(1, 1), "a model that bounds belief in values"),
-        ({"model": "l-diversity", "k": 3}, "l-diversity has no parameter 'k'"),
+        ({"model": "presence-association", "alpha": 1, "beta": 1}, "belief in values"),
+        (PresenceAssociation(1, 1), "belief in values"),
+        ({"model": "l-diversity", "k": 3}, "l-diversity has.*'k'"),
         ({"model": "rho-privacy", "rho1": "0.1"}, "rho-privacy needs rho2"),
     ],
 )

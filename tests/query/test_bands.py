@@ -50,7 +50,7 @@ def test_the_average_of_a_banded_column_is_that_of_the_people() -> None:
 
 def test_a_band_without_an_end_is_its_edge_and_half_of_the_usual_width_and_a_warning_says_so() -> None:
     _, release = released(quasi=["age", "town"], sensitive=("ill",), recode={"age": {"width": 5, "top": 80, "bottom": 30}})
-    with pytest.warns(OpenBandWarning, match="80 and more as 82 and 34 and less as 32"):
+    with pytest.warns(OpenBandWarning, match="80 .*82 .*34 .*32"):
         (one,) = release.impute(1, random=1)
     rows = {(row["age_low"], row["age_high"], row["age"]) for row in one.to_pylist()}
     assert {(80, None, 82.0), (None, 34, 32.0), (50, 54, 52.0)} <= rows

@@ -141,9 +141,9 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
 @pytest.mark.parametrize(
     ("form", "reason"),
     [
-        ("ranges", "would have to be made up"),
-        ("columns", "which quasi values are one person's"),
-        ("views", "which quasi values are one person's"),
+        ("ranges", "be made up"),
+        ("columns", "one person's"),
+        ("views", "one person's"),
         ("synthetic", "nobody's"),
     ],
 )

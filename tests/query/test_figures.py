@@ -146,7 +146,7 @@ def test_open_bins_have_no_average_but_a_median(table: pa.Table) -> None:
 @pytest.mark.parametrize(
     ("sql", "complaint"),
     [
-        ("AVG(sex)", "AVG needs numbers; 'sex' holds text"),
+        ("AVG(sex)", "AVG needs numbers.*'sex'"),
         ("AVG(wage)", "there is no column"),
         ("SHARE()", "SHARE needs a condition"),
         ("AVG(age) WHERE age > 200", "nobody meets"),

@@ -15,23 +15,27 @@ from tests.makers import closed_for, skewed
 SHARES = {f"v{k}": 9 - k for k in range(9)}
 METHOD = NoisyBoxes(shares=SHARES, otherwise="v8", floor=40)
 TABLE = closed_for(METHOD, skewed(4000))
-RELEASE = METHOD.run(TABLE, Differential("1"), random=1).release
 
 
-def test_everybody_is_counted_exactly_and_nobody_too():
-    everybody = RELEASE.count("")
+@pytest.fixture(scope="module")
+def noisy():
+    return METHOD.run(TABLE, Differential("1"), random=1).release
+
+
+def test_everybody_is_counted_exactly_and_nobody_too(noisy):
+    everybody = noisy.count("")
     assert (everybody.value, everybody.std_error, everybody.low, everybody.high) == (4000, 0, 4000, 4000)
-    women = RELEASE.count("sex = 'f'")
+    women = noisy.count("sex = 'f'")
     assert women.value == women.low == women.high == TABLE.to_arrow()["sex"].to_pylist().count("f")
-    assert RELEASE.count("age > 300").value == 0
+    assert noisy.count("age > 300").value == 0
 
 
-def test_a_single_value_of_everybody_has_the_noise_of_all_boxes_in_its_error():
-    estimate = RELEASE.count("value = 'v0'", estimator="paper")
-    boxes = len(RELEASE.sizes)
-    assert estimate.std_error == pytest.approx((noise_variance(RELEASE.manifest) * boxes * 8 / 9) ** 0.5)
+def test_a_single_value_of_everybody_has_the_noise_of_all_boxes_in_its_error(noisy):
+    estimate = noisy.count("value = 'v0'", estimator="paper")
+    boxes = len(noisy.sizes)
+    assert estimate.std_error == pytest.approx((noise_variance(noisy.manifest) * boxes * 8 / 9) ** 0.5)
     assert estimate.low is None  # as of any spread that takes the people of a box as alike
-    others = RELEASE.count("value <> 'v0'", estimator="paper")
+    others = noisy.count("value <> 'v0'", estimator="paper")
     assert estimate.value + others.value == pytest.approx(4000)
     assert others.std_error == pytest.approx(estimate.std_error)
 
@@ -44,8 +48,8 @@ def test_without_noise_the_plain_spread_is_that_of_exact_counts(monkeypatch):
         assert release.count(f"value = '{value}'", estimator="paper").value == pytest.approx(truth[value])
 
 
-def test_cells_of_a_group_by_add_up():
-    answer = RELEASE.count("SELECT COUNT(*) WHERE age > 40 GROUP BY value, sex")
+def test_cells_of_a_group_by_add_up(noisy):
+    answer = noisy.count("SELECT COUNT(*) WHERE age > 40 GROUP BY value, sex")
     assert sum(estimate.value for _, estimate in answer) == pytest.approx(answer.total.value)
     assert len(answer) == 18
 

@@ -75,8 +75,8 @@ def test_mappings_and_variances_are_taken() -> None:
     [
         ([], "0 results"),
         ([([1.0], [1.0])], "1 results"),
-        ([3, 4], "a int is not a result"),
-        ([([1.0], [1.0, 2.0])] * 2, "1 estimates with a covariance of shape"),
+        ([3, 4], "a int"),
+        ([([1.0], [1.0, 2.0])] * 2, "covariance of shape"),
         ([([math.nan], [1.0])] * 2, "not finite"),
         ([(["a"], [1.0])] * 2, "not numbers"),
         ([({"a": 1.0}, [1.0]), ({"b": 1.0}, [1.0])], "result 2 has other terms"),

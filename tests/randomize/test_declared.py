@@ -104,8 +104,8 @@ def test_the_plan_keeps_the_declared_proportions_exactly():
     ("shares", "message"),
     [
         ({"a": 1}, "at least two"),
-        ({"a": 1, "b": 0}, "share of 'b' must lie above 0"),
-        ({"a": 1, "b": "-1/2"}, "share of 'b' must lie above 0"),
+        ({"a": 1, "b": 0}, "of 'b'.*above 0"),
+        ({"a": 1, "b": "-1/2"}, "of 'b'.*above 0"),
         ({"a": 1, "b": "much"}, r"shares\['b'\]: expected a number"),
         ("a", "at least two"),
     ],

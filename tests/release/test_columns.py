@@ -86,7 +86,7 @@ def test_rows_stand_by_group_and_value_and_groups_by_what_they_show():
 def test_rows_in_another_order_are_refused(table, name):
     release = columns_of(table, GROUPS)
     tables = release.tables()
-    with pytest.raises(FormatError, match=f"the rows of table '{name}' are not in the canonical order"):
+    with pytest.raises(FormatError, match=f"'{name}'.*canonical order"):
         ColumnsRelease.from_tables(release.manifest, {**tables, name: tables[name].take([1, 0, 2, 3])})
 
 
@@ -141,25 +141,25 @@ def added(tables, name, row):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: added(t, "at_age", t["at_age"].to_pylist()[0]), "1 rows of table 'at_age' occur twice"),
-        (lambda t: added(t, "st", {**t["st"].to_pylist()[0], "count": 1}), "do not add up to the 6 people"),
-        (lambda t: added(t, "at_age", {"age": 33, "group": 3}), "'at_age': groups should be numbered 1, 2, … without gaps"),
+        (lambda t: added(t, "at_age", t["at_age"].to_pylist()[0]), "1 rows.*'at_age'.*twice"),
+        (lambda t: added(t, "st", {**t["st"].to_pylist()[0], "count": 1}), "the 6 people"),
+        (lambda t: added(t, "at_age", {"age": 33, "group": 3}), "'at_age': groups"),
         (
             lambda t: {**t, "at_age": t["at_age"].filter(pa.compute.equal(t["at_age"]["group"], 1))},
-            "'at_age': groups should be numbered 1, 2, … without gaps, the same in every table",
+            "'at_age': groups",
         ),
         (lambda t: changed(t, "at_age", "group", 0, 0), "groups and counts start at 1"),
-        (lambda t: changed(t, "at_age", "group", 0, None), "column 'group' has rows without a value"),
+        (lambda t: changed(t, "at_age", "group", 0, None), "'group' has rows"),
         (lambda t: changed(t, "st", "count", 0, 0), "groups and counts start at 1"),
-        (lambda t: changed(t, "st", "count", 0, 99), "do not add up to the 6 people"),
-        (lambda t: {**t, "at_age": t["at_age"].append_column("name", pa.array(["x"] * 4))}, "should have the columns age, group"),
-        (lambda t: {**t, "at_name": t["at_age"]}, "has the tables at_age, at_sex, st"),
-        (lambda t: {name: one for name, one in t.items() if name != "at_sex"}, "has the tables at_age, at_sex, st"),
+        (lambda t: changed(t, "st", "count", 0, 99), "the 6 people"),
+        (lambda t: {**t, "at_age": t["at_age"].append_column("name", pa.array(["x"] * 4))}, "columns age, group"),
+        (lambda t: {**t, "at_name": t["at_age"]}, "at_age, at_sex, st"),
+        (lambda t: {name: one for name, one in t.items() if name != "at_sex"}, "at_age, at_sex, st"),
         (
             lambda t: {**t, "at_age": t["at_age"].set_column(0, "age", pa.array([[1]] * 4))},
-            "column 'age' holds list<item: int64>, expected int64 or double",
+            "'age' holds list",
         ),
-        (lambda t: {**t, "st": t["st"].slice(0, 0)}, "'st': groups should be numbered 1, 2, … without gaps"),
+        (lambda t: {**t, "st": t["st"].slice(0, 0)}, "'st': groups"),
     ],
 )
 def test_tables_that_cannot_be_a_release_are_refused(table, change, words):

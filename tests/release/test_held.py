@@ -29,13 +29,13 @@ def changed(release, name, place=0, **values):
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("st", {"count": 100_000}, "more people have a value than are in the group"),
-        ("numbers", {"count": 100_000}, "do not add up to those of the groups"),
+        ("st", {"count": 100_000}, "have a value than"),
+        ("numbers", {"count": 100_000}, "those of the groups"),
         ("numbers", {"values": -1}, "numbers of values"),
         ("numbers", {"values": 60}, "another number of facts"),
         ("numbers", {"secret": "income"}, "nothing else"),
-        ("sets", {"count": 100_000}, "more people have one of a set"),
-        ("sets", {"set": "high"}, "other sets than the manifest lists"),
+        ("sets", {"count": 100_000}, "one of a set"),
+        ("sets", {"set": "high"}, "other sets than"),
         ("sets", {"group": 100_000}, "numbered 1, 2, …"),
     ],
 )

@@ -23,12 +23,18 @@ TABLE = crowd(60, 3, seed=1, widths=(14, 4, 6))
 SIDE = [int(code > 6) for code in TABLE.quasi[0].codes]
 ASKED = PresenceAssociation("1/2", "1/2", against="reader")
 OPEN = PresenceAssociation(1, "1/2", against="reader")
-COLUMNS = [
-    columns_of(TABLE, SIDE, ASKED),
-    Ambiguity(grouping="halves").run(TABLE, ASKED, random=1).release,
-    columns_of(TABLE, [k % 7 for k in range(60)], ASKED, weaker=True),
-]
-VIEWS = [views_of(TABLE, SIDE, ["q1"], OPEN), views_of(TABLE, [0] * 60, ["q1", "q2"], OPEN)]
+MADE = {
+    "columns": lambda: columns_of(TABLE, SIDE, ASKED),
+    "views": lambda: views_of(TABLE, SIDE, ["q1"], OPEN),
+    "halves": lambda: Ambiguity(grouping="halves").run(TABLE, ASKED, random=1).release,
+    "weaker": lambda: columns_of(TABLE, [k % 7 for k in range(60)], ASKED, weaker=True),
+    "one group": lambda: views_of(TABLE, [0] * 60, ["q1", "q2"], OPEN),
+}
+
+
+@pytest.fixture(scope="module", params=["columns", "views"])
+def release(request):
+    return MADE[request.param]()
 
 
 def load(release, tables, rows=None, **parameters):
@@ -68,7 +74,7 @@ def keeps_by_hand(tables, alpha, beta):
     return True
 
 
-@pytest.mark.parametrize("release", [*COLUMNS, *VIEWS], ids=lambda one: one.form)
+@pytest.mark.parametrize("release", MADE, indirect=True)
 def test_mutants_are_refused_or_read_and_none_is_certified_wrongly(release):
     random = Random(release.form)
     read = 0
@@ -89,7 +95,6 @@ def test_mutants_are_refused_or_read_and_none_is_certified_wrongly(release):
     assert 0 < read < 150
 
 
-@pytest.mark.parametrize("release", [COLUMNS[0], VIEWS[0]], ids=lambda one: one.form)
 def test_counts_that_no_table_has_are_refused(release):
     tables = release.tables()
     counts = tables["st"]["count"].to_pylist()
@@ -107,7 +112,6 @@ def test_counts_that_no_table_has_are_refused(release):
             load(release, {**tables, "st": with_column(tables["st"], "count", changed)}, rows)
 
 
-@pytest.mark.parametrize("release", [COLUMNS[0], VIEWS[0]], ids=lambda one: one.form)
 def test_an_audit_of_very_many_people_takes_no_room_for_each(release):
     tables = release.tables()
     counts = tables["st"]["count"].to_pylist()
@@ -117,7 +121,6 @@ def test_an_audit_of_very_many_people_takes_no_room_for_each(release):
     assert not found.holds
 
 
-@pytest.mark.parametrize("release", [COLUMNS[0], VIEWS[0]], ids=lambda one: one.form)
 def test_group_numbers_with_gaps_below_one_or_beyond_all_tables_are_refused(release):
     for name, table in release.tables().items():
         groups = table["group"].to_pylist()
@@ -134,7 +137,6 @@ def test_group_numbers_with_gaps_below_one_or_beyond_all_tables_are_refused(rele
             load(release, {**release.tables(), name: table.slice(0, 0)})
 
 
-@pytest.mark.parametrize("release", [COLUMNS[0], VIEWS[0]], ids=lambda one: one.form)
 def test_columns_of_types_that_no_release_has_are_refused(release):
     strange = [
         pa.nulls,
@@ -153,18 +155,20 @@ def test_columns_of_types_that_no_release_has_are_refused(release):
 
 
 @pytest.mark.parametrize("moved", [None, [], ["q1", "q1"], ["q0", "q1", "q2"], ["zz"], "q1", [1], [["q1"]], {"q1": 1}, ["q0"]])
-def test_moved_columns_that_make_no_sense_are_refused(moved):
+@pytest.mark.parametrize("release", ["views"], indirect=True)
+def test_moved_columns_that_make_no_sense_are_refused(release, moved):
     with pytest.raises(FormatError):
-        load(VIEWS[0], VIEWS[0].tables(), moved=moved)
+        load(release, release.tables(), moved=moved)
 
 
-def test_views_whose_two_tables_disagree_about_a_group_are_refused():
-    tables = VIEWS[0].tables()
+@pytest.mark.parametrize("release", ["views"], indirect=True)
+def test_views_whose_two_tables_disagree_about_a_group_are_refused(release):
+    tables = release.tables()
     groups = tables["at"]["group"].to_pylist()
     swapped = with_column(tables["at"], "group", [3 - g for g in groups])
     assert Counter(groups)[1] != Counter(groups)[2]
     with pytest.raises(FormatError, match="same number of people"):
-        load(VIEWS[0], {**tables, "at": swapped})
+        load(release, {**tables, "at": swapped})
 
 
 def test_matchings_of_many_rows_are_bounded_from_both_sides_and_exact_for_few(monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.release.manifest import spelled
+from tests.makers import tells
 from tests.release._forge import file_kind, forge, read_manifest, read_tables, refusal, with_rows
 from tests.release._one_way import FORMATS, FORMS, SECRET, assert_refused, everywhere, honest, saved, table_of
 
@@ -35,7 +36,7 @@ def test_rows_stand_in_one_order_in_every_table(tmp_path, form, format):
         directory = saved(tmp_path / name, form, format)
         forge(directory, tables=lambda tables, name=name: {**tables, name: turned(tables[name])}, order="as given")
         assert_refused(directory, form)
-        assert f"the rows of table '{name}' are not in the canonical order" in refusal(directory, table_of(form))
+        assert tells(refusal(directory, table_of(form)), f"'{name}'", "canonical order")
 
 
 def renumbered(tables, form, number):

@@ -85,7 +85,7 @@ def test_rows_in_another_order_are_refused(table, name):
     release = views_of(table, GROUPS, ["town"])
     tables = release.tables()
     other = tables[name].take([1, 0, *range(2, tables[name].num_rows)])
-    with pytest.raises(FormatError, match=f"the rows of table '{name}' are not in the canonical order"):
+    with pytest.raises(FormatError, match=f"'{name}'.*canonical order"):
         ViewsRelease.from_tables(release.manifest, {**tables, name: other})
 
 
@@ -120,12 +120,12 @@ def changed(tables, name, column, row, value):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: changed(t, "at", "group", 0, 3 - t["at"]["group"].to_pylist()[0]), "same number of people in every group"),
-        (lambda t: changed(t, "at", "group", 0, 7), "'at': groups should be numbered 1, 2, … without gaps"),
+        (lambda t: changed(t, "at", "group", 0, 3 - t["at"]["group"].to_pylist()[0]), "same number"),
+        (lambda t: changed(t, "at", "group", 0, 7), "'at': groups"),
         (lambda t: changed(t, "st", "count", 0, 0), "groups and counts start at 1"),
-        (lambda t: changed(t, "st", "count", 0, 50), "do not add up to the 6 people"),
-        (lambda t: {**t, "at": t["at"].slice(1)}, "same number of people in every group"),
-        (lambda t: {**t, "st": t["st"].append_column("name", pa.array(["x"] * 4))}, "should have the columns group, town, value"),
+        (lambda t: changed(t, "st", "count", 0, 50), "the 6 people"),
+        (lambda t: {**t, "at": t["at"].slice(1)}, "same number"),
+        (lambda t: {**t, "st": t["st"].append_column("name", pa.array(["x"] * 4))}, "columns group, town"),
         (lambda t: {"at": t["at"]}, "has the tables at, st"),
     ],
 )

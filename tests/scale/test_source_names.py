@@ -97,7 +97,7 @@ def test_two_columns_of_one_name_are_refused_by_duckdb(kind, tmp_path):
     """SQL does not tell upper from lower case: it would publish the first of both twice."""
     named = ["ill_1"] if kind == "duckdb" else ["Ill"] if kind == "case" else []
     schema = sf.Schema(quasi=["town"], sensitive=["ill"], other=named, people={"rows": "people"})
-    with pytest.raises(InputError, match=r"the columns 2, 3 have the same name|columns 2 and 3 differ only in upper and lower"):
+    with pytest.raises(InputError, match=r"columns 2(,| and) 3"):
         publish_source(TWO_OF_ONE_NAME[kind](), schema, ASKED, tmp_path / "out", random=1)
 
 

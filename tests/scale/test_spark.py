@@ -305,7 +305,7 @@ def test_spark_reads_the_files_that_are_named(spark, tmp_path):
         assert {row["town"] for row in frame_of_files(tmp_path / name).select("town").distinct().collect()} == {"right"}, name
     pq.write_table(crowd("left out"), tmp_path / "_x.parquet")
     for wrong in (tmp_path / "_x.parquet", [tmp_path / "_x.parquet", tmp_path / "x1.parquet"]):
-        with pytest.raises(InputError, match=r"other files than those named|cannot read the files"):
+        with pytest.raises(InputError, match=r"other files|cannot read"):
             frame_of_files(wrong)
 
 

@@ -15,7 +15,7 @@ from sfumato.studies.catalogue import chosen, names, study_of
 from sfumato.studies.census import CENSUS
 from sfumato.studies.draw import lines
 from sfumato.studies.parallel import Asked, tasks
-from sfumato.studies.results import kept, load, run
+from sfumato.studies.results import forget, kept, load, run
 from sfumato.studies.source import Source
 from sfumato.studies.study import Result, Study, Verdict, averaged, mark
 
@@ -52,7 +52,8 @@ def test_a_finished_study_is_measured_again_only_if_its_settings_change_or_on_re
     assert second.seconds == first.seconds
     run("some", replace(study, quick={"people": 11}), "quick", tmp_path)
     run("some", study, "full", tmp_path)
-    run("some", study, "full", tmp_path, again=True)
+    forget(["some"], "full", tmp_path)
+    run("some", study, "full", tmp_path)
     assert measured == [10, 11, 100, 100]
 
 
@@ -74,7 +75,8 @@ def test_a_killed_study_goes_on_with_the_cases_that_it_has_not_done(tmp_path: Pa
     result, _ = run("some", study, "quick", tmp_path)
     assert done == [1, 2, 0, 3]
     assert result.rows == [{"y": 1}, {"y": 2}, {"y": 3}]
-    run("some", study, "quick", tmp_path, again=True)
+    forget(["some"], "quick", tmp_path)
+    run("some", study, "quick", tmp_path)
     assert done == [1, 2, 0, 3, 1, 2, 3]
 
 

@@ -185,14 +185,12 @@ class Page:
             self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
             field.send_keys(Keys.CONTROL, "a")
             field.send_keys(text or Keys.DELETE)
-            return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
-
-        def left() -> bool:
-            self._marked(mark).send_keys(Keys.TAB)
+            if field.get_attribute("value") != text:
+                return False
+            field.send_keys(Keys.TAB)  # the same field: one that was drawn anew meanwhile is typed in again
             return True
 
         wait(typed)
-        wait(left)
 
     def says(self, words: str) -> bool:
         """Wait until the page shows some words."""

@@ -250,5 +250,5 @@ def test_the_studio_works_where_a_table_or_release_lies_whatever_path_leads_ther
     session = session_of(Path(place.name) / "patients.csv")
     assert session.root == place.parent.resolve()
     session.close()
-    with pytest.raises(InputError, match="neither a table nor a release"):
+    with pytest.raises(InputError, match="nor a release"):
         session_of(Path("nothing.csv"))

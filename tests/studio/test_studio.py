@@ -119,6 +119,7 @@ def test_a_wrong_band_is_told_in_its_card_and_not_taken(page: Page) -> None:
     wait(lambda: page.find("top-age").get_attribute("value") == "80")
     assert "Before this change" in page.text("unique", "Before")
     page.type("band-age", "5")
+    wait(lambda: '"age" = {width = 5, top = 80}' in page.open_policy())  # and the card is drawn anew
     page.type("bottom-age", "15")
     wait(lambda: '"age" = {width = 5, top = 80, bottom = 15}' in page.open_policy())
     assert page.text("step-age").startswith("width = 10, top = 80, bottom = 10: ")

@@ -56,7 +56,7 @@ def test_which_row_is_shown_is_a_rule(quasi, ages):
 
 
 def test_a_quasi_column_that_differs_needs_a_rule_and_one_that_does_not_needs_none():
-    with pytest.raises(InputError, match="'age': 2 people have rows with different values"):
+    with pytest.raises(InputError, match="'age': 2 people"):
         small(quasi=None)
     same = ROWS.set_column(2, "age", pa.array([30, 30, 44, 58, 58, 58]))
     assert small(same, quasi=None).to_arrow()["age"].to_pylist() == [30, 44, 58]
@@ -99,10 +99,10 @@ def test_to_have_none_is_a_value_of_whoever_has_no_other_where_the_policy_says_s
         ({"keep": "all", "alike": [1, 2]}, "from 2 on"),
         ({"keep": "all", "alike": [3, 2]}, "ascending"),
         ({"keep": "all", "alike": "values"}, "rows, exact or edges"),
-        ({"keep": "all", "quasi": "the first"}, "first, last, least or greatest by"),
+        ({"keep": "all", "quasi": "the first"}, "least or greatest"),
         ({"keep": "first by day", "alike": "exact"}, 'it is for keep = "all"'),
         ({"keep": "all", "without_key": "keep"}, "error or drop"),
-        ({"keep": "all", "quasi": "first by diag_1"}, "must not depend on a secret"),
+        ({"keep": "all", "quasi": "first by diag_1"}, "on a secret"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused(rule, said):
@@ -133,7 +133,7 @@ def test_one_column_and_one_row_a_person_is_the_short_spelling():
         ({"secrets": {"x": []}}, "columns that mean the same"),
         ({"secrets": ["d"]}, "name = columns"),
         ({"secrets": {"x": ["d", "e"], "y": ["f", "g"]}, "protect": "combination"}, "each is protected by itself"),
-        ({"secrets": {"x": ["d", "e"]}, "missing": {"x": "drop"}}, "no reason to leave her out"),
+        ({"secrets": {"x": ["d", "e"]}, "missing": {"x": "drop"}}, "leave her out"),
     ],
 )
 def test_secrets_that_make_no_sense_are_refused(told, said):

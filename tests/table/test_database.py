@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.table import Database, Schema, Table, read_arrow
+from tests.makers import tells
 
 SCHEMA = Schema(quasi=["age", "sex"], sensitive=["ill"])
 PEOPLE = [(20 + i, "fm"[i % 2], f"ill {i % 3}") for i in range(12)]
@@ -57,7 +59,7 @@ def test_the_result_of_a_query_is_a_table(kind: str, request: pytest.FixtureRequ
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT * FROM nobody", "names a table that is not there"),
+        ("SELECT * FROM nobody", "a table that"),
         ("SELEKT 1", "does not understand the query"),
         ("DELETE FROM people", "not one SELECT"),
         ("INSERT INTO people VALUES (1, 'f', 'x') RETURNING age", "not one SELECT"),
@@ -65,7 +67,7 @@ def test_the_result_of_a_query_is_a_table(kind: str, request: pytest.FixtureRequ
         ("SELECT 1, 2; SELECT 3, 4", "not one SELECT"),
         ("ATTACH 'other.db' AS other", "not one SELECT"),
         ("PRAGMA threads = 1", "not one SELECT"),
-        ("SELECT age, sex, ill AS sex FROM people", "the columns 2, 3 have the same name"),
+        ("SELECT age, sex, ill AS sex FROM people", "columns 2, 3"),
     ],
 )
 def test_bad_queries_are_refused_and_nothing_is_written(
@@ -143,7 +145,7 @@ def test_a_block_is_no_lock() -> None:
     """What a driver says of a failing DO block, or of a damaged block of a file, has the letters of "lock"."""
     for words in ("PL/pgSQL function inline_code_block line 1 at RAISE", "a block of 262,144 bytes", "blocked"):
         told = Database("x.duckdb", "SELECT 1")._explained(RuntimeError(words))
-        assert told.message == "the database could not answer the query"
+        assert tells(told.message, "could not answer")
 
 
 @pytest.mark.parametrize("name", ["a [1]*?.", "it's, {x}.", "md:", "%41#."])
@@ -206,32 +208,32 @@ def _program(name: str) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of its own that listens on this machine only, with a user who needs a password."""
+def postgresql() -> Iterator[str]:
+    """A server of its own that listens on this machine only, with a user who needs a password.
+
+    It lies in no directory of pytest's: another run of tests closes these, while it begins, to whom the server runs as.
+    """
     pytest.importorskip("adbc_driver_postgresql")
     initdb, server = _program("initdb"), _program("postgres")
     if initdb is None or server is None:
         pytest.skip("no PostgreSQL is installed (initdb was not found)")
-    home = tmp_path_factory.mktemp("pg")
-    as_user: dict[str, object] = {}
-    if os.getuid() == 0:  # the server refuses to run as root
-        as_user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
-        shutil.chown(home, "nobody", "nogroup")
-        for parent in home.parents:
-            if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
-                parent.chmod(parent.stat().st_mode | 0o711)
-    (home / "password").write_text(PASSWORD)
-    (home / "password").chmod(0o644)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": home, **as_user}
-    command = [initdb, "-D", f"{home}/data", "-U", "owner", "-A", "scram-sha-256", f"--pwfile={home}/password", "-N"]
-    subprocess.run(command, check=True, **quiet)  # type: ignore[call-overload]
-    process, url = _started([server, "-D", f"{home}/data"], quiet)
-    try:
-        _fill(url)
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
+    with tempfile.TemporaryDirectory(prefix="sfumato-postgresql-", ignore_cleanup_errors=True) as made:
+        home, as_user = Path(made), {}
+        if os.getuid() == 0:  # the server refuses to run as root
+            as_user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+            shutil.chown(home, "nobody", "nogroup")
+        (home / "password").write_text(PASSWORD)
+        (home / "password").chmod(0o644)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": home, **as_user}
+        command = [initdb, "-D", f"{home}/data", "-U", "owner", "-A", "scram-sha-256", f"--pwfile={home}/password", "-N"]
+        subprocess.run(command, check=True, **quiet)  # type: ignore[call-overload]
+        process, url = _started([server, "-D", f"{home}/data"], quiet)
+        try:
+            _fill(url)
+            yield url
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def _started(server: list[str], how: dict[str, object]) -> tuple[subprocess.Popen[bytes], str]:
@@ -282,8 +284,8 @@ def test_a_query_of_a_postgresql_server_is_a_table(postgresql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT * FROM nobody", "names a table that is not there"),
-        ("SELECT nothing FROM people", "names a column that is not there"),
+        ("SELECT * FROM nobody", "a table that"),
+        ("SELECT nothing FROM people", "a column that"),
         ("SELEKT 1", "does not understand the query"),
         ("DELETE FROM people", "does not understand the query"),
         ("COPY people TO '/tmp/sfumato-copied'", "does not understand the query"),
@@ -291,7 +293,7 @@ def test_a_query_of_a_postgresql_server_is_a_table(postgresql: str) -> None:
         ("DO $$ BEGIN RAISE EXCEPTION 'a block'; END $$", "does not understand the query"),
         ("WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone", "not one SELECT"),
         ("SELECT age, nextval('counter') FROM people", "the query would write"),
-        ("SELECT age, sex, ill AS sex FROM people", "the columns 2, 3 have the same name"),
+        ("SELECT age, sex, ill AS sex FROM people", "columns 2, 3"),
         ("SELECT age, ill::integer FROM people", "a value cannot be turned"),
     ],
 )

@@ -83,7 +83,7 @@ FAR = {
 @pytest.mark.parametrize("name", FAR)
 def test_a_stray_cell_far_from_the_table_is_refused_before_it_is_read(name: str, ending: str, tmp_path: Path) -> None:
     path = xlsx(tmp_path / f"t.{ending}", TABLE + FAR[name])
-    with pytest.raises(InputError, match=r"span [0-9,]+ rows and [0-9,]+ columns, of which only [0-9,]+ cells are filled"):
+    with pytest.raises(InputError, match=r"[0-9,]+ rows and [0-9,]+ columns.*[0-9,]+ cells"):
         read_arrow(path)
 
 

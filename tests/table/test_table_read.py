@@ -14,6 +14,7 @@ from pyarrow import feather
 
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.table import ReadOptions, Schema, Table, read_arrow
+from tests.makers import tells
 
 SCHEMA = Schema(quasi=["age", "postcode"], sensitive=["diagnosis"])
 CSV = "age,postcode,diagnosis\n34,01234,Flu\n35,12345,HIV\n"
@@ -109,18 +110,18 @@ def test_quoted_line_breaks_are_read_wherever_they_fall(write: Any) -> None:
         ("", "the file is empty", "header line"),
         ("  \n", "the file is empty", "header line"),
         ("age,postcode,diagnosis\n", "a header and no rows", "one line per person"),
-        ("age\n1\n2\n", "only one column was found with the delimiter ','", 'delimiter may find them: ";", "\\t", "|"'),
-        ("age,age,postcode,diagnosis\n1,2,3,4\n", "more than one column is called 'age'", "rename"),
+        ("age\n1\n2\n", "only one column", '";", "\\t", "|"'),
+        ("age,age,postcode,diagnosis\n1,2,3,4\n", "is called 'age'", "rename"),
         (",age,postcode,diagnosis\n0,1,2,3\n", "column 1 has no name", "row numbers"),
-        (CSV + "1,2\n", "the header has 3 values, but row 4 has 2 (delimiter ',')", "double quotes"),
+        (CSV + "1,2\n", "row 4 has 2", "double quotes"),
         ("age,postcode,diagnosis,phone\n1,2,3,4\n", "'phone' has no role", 'other=["phone"]'),
-        ("age,postcod,diagnosis\n1,2,3\n", "'postcode', which the table does not have", "did you mean 'postcod'"),
+        ("age,postcod,diagnosis\n1,2,3\n", "'postcode'", "did you mean 'postcod'"),
         (
             "age,postcode,diagnosis\n1,2,NA\n2,3,\n3,4,x\n",
             "'diagnosis': 2 of 3 values are missing",
             'missing={"diagnosis": "value"}',
         ),
-        ("age,postcode,diagnosis\n1,2,a\n2,3,b\n90+,4,x\n", "1 of 3 values are not numbers, which look like '99+'", "declare"),
+        ("age,postcode,diagnosis\n1,2,a\n2,3,b\n90+,4,x\n", "look like '99+'", "declare"),
     ],
 )
 def test_a_bad_text_file_is_refused_with_one_message(write: Any, text: str, message: str, hint: str) -> None:
@@ -133,7 +134,7 @@ def test_bytes_that_are_not_utf8_are_refused_wherever_they_stand(write: Any) -> 
     for text in (b"age,postcode,diagnosis\n1,K\xf6ln,a\n", CSV.encode() * 1 + b"1,2,3\n" * 100_000 + b"1,K\xf6ln,a\n"):
         problem = refused(write(text))
         assert "not valid utf-8" in problem.message
-        assert problem.hint == 'set [input] encoding = "cp1252" (or "latin-1", "utf-16")'
+        assert tells(problem.hint, '[input] encoding = "cp1252"')
 
 
 @pytest.mark.parametrize(("encoding", "told"), [("utf-16", "UTF-16"), ("utf-32", "UTF-32")])
@@ -168,7 +169,7 @@ def test_missing_files_directories_and_unknown_endings_are_refused(tmp_path: Pat
     assert "no such file" in problem.message
     assert problem.hint == "did you mean 'patients.csv'?"
     assert "directory" in refused(tmp_path).message
-    assert refused(Path(".")).message == ".: this is a directory, expected a file"
+    assert tells(refused(Path(".")).message, "directory")
     assert "unknown file ending '.docx'" in refused(write("x", "t.docx")).message
     assert "this is a database" in refused(write("x", "t.sqlite")).message
 
@@ -196,11 +197,11 @@ def test_a_file_without_permission_is_refused(write: Any, monkeypatch: pytest.Mo
 def test_how_unreadable_values_look_is_shown_for_quasi_columns_only(write: Any) -> None:
     text = "age,postcode,diagnosis\n1,a,5\n2,b,secret\nOld 7,c,7\n"
     quasi = refused(write(text), Schema(quasi=["age", "postcode"], sensitive=["diagnosis"], types={"age": "numeric"}))
-    assert "1 of 3 values are not numbers, which look like 'Xxx 9'" in quasi.message
+    assert tells(quasi.message, "1 of 3", "'Xxx 9'")
     assert "Old" not in str(quasi)
     types: dict[str, Any] = {"diagnosis": "numeric", "age": "categorical"}
     sensitive = refused(write(text), Schema(quasi=["age", "postcode"], sensitive=["diagnosis"], types=types))
-    assert sensitive.message == "column 'diagnosis': declared numeric, but 1 of 3 values are not numbers"
+    assert tells(sensitive.message, "'diagnosis'", "numeric", "1 of 3")
     assert "secret" not in str(sensitive)
 
 

@@ -65,7 +65,7 @@ def test_declared_edges_are_kept_and_a_small_bin_is_refused() -> None:
     assert table.column("wt").values.to_pylist() == [25.0, 75.0, 1050.0]
     assert not table.schema.weight.from_table
     few = schema(bins=[0, 50, 100, 240, 2000])
-    with pytest.raises(InputError, match="1 bins of 'wt' have fewer people than the floor of 20"):
+    with pytest.raises(InputError, match=r"1 bins of 'wt'.* 20"):
         sf.publish(sample(), LDiversity(3), schema=few)
     with pytest.raises(InputError, match="lie outside the bins"):
         Table.from_frame(sample(), schema(bins=[0, 50]))
@@ -77,7 +77,7 @@ def test_declared_edges_are_kept_and_a_small_bin_is_refused() -> None:
     ({"bins": [0, "inf"], "values": "middle"}, "no \"middle\""), ({"values": "middle"}, "where edges follow"),
     ({"floor": 1}, "from 2 on"), ({"strata": "zip"}, "no quasi column"), ({"cluster": "wt"}, "no quasi column"),
     ({"made_without_secrets": "yes"}, "true or false"), ({"colunm": "x"}, "unknown key"), ({"column": 3}, "expected a column"),
-    ({"column": "ill"}, "listed as sensitive and as weight"),
+    ({"column": "ill"}, "and as weight"),
 ])  # fmt: skip
 def test_what_is_no_weight_is_refused(rule: dict[str, Any], fault: str) -> None:
     with pytest.raises(PolicyError, match=fault):

@@ -76,7 +76,7 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
         if tests is None:
             continue
         *cut, chance = tests
-        cuts, walk = kernels.Boundaries(*cut), kernels.BoundaryWalk(BURN, SWEEPS, word)
+        cuts, walk = kernels.Boundaries(*map(np.ascontiguousarray, cut)), kernels.BoundaryWalk(BURN, SWEEPS, word)
         tally, value = np.zeros((len(codes), len(total))), held[mine].copy()
         if soft:
             kernels.walk_tested(codes, cuts, chance, value, total, walk, tally)

@@ -173,7 +173,7 @@ def _walk(shown: ShownCounts, boxes: tuple[Box, ...], people: DistinctPeople, *,
     rows = sum(len(places) for places in people.positions)
     step = max(64, _AT_ONCE // max(rows, 1) // 64 * 64)
     walked = WalkedPeople(people.words, people.truth, people.weight)
-    entries = GroupEntries(shown.sizes, shown.start, shown.value.astype(np.int64), shown.count)
+    entries = GroupEntries(shown.sizes, shown.start, np.array(shown.value, np.int64), np.array(shown.count, np.int64))
     for offset in range(0, groups, step):
         bits = bit_rows(boxes, people, offset, min(step, groups - offset))
         walk_fits(walked, bits, offset, entries, enough, fits)

@@ -41,13 +41,13 @@ def study(
     it private.
     """
     from sfumato.errors import InputError
-    from sfumato.studies.catalogue import chosen, study_of
+    from sfumato.studies.catalogue import chosen, compares, study_of
     from sfumato.studies.page import write_page
     from sfumato.studies.parallel import Asked, work
-    from sfumato.studies.results import run
+    from sfumato.studies.results import forget, run
 
-    if names == ["list"]:
-        _list(as_json=as_json)
+    if names and names[0] == "list":
+        _list(chosen(names[1:]), as_json=as_json)
         return
     if (table is None) != (policy is None):
         raise InputError("--table and --policy go together", hint="give both, or none for the generated tables")
@@ -56,18 +56,22 @@ def study(
         asked = [name for name in asked if study_of(name)[0].own]
         if not asked:
             raise InputError("this study asks nothing of a table", hint="`sfumato study list` says which do")
-    given = Asked("quick" if quick else "full", out, table, policy)
+    if also and not any(compares(study_of(name)[0]) for name in asked):
+        fit = ", ".join(name for name in chosen([]) if compares(study_of(name)[0]))
+        raise InputError("--also: none of these studies compares methods of other packages", hint=f"those are {fit}")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out: {near(str(out))} is a file", hint="name a directory, new or one of earlier studies")
+    given = Asked("quick" if quick else "full", out, table, policy, tuple(also or ()))
     own, failed, told = given.source(), [], []
+    if again:
+        forget(asked, given.size, out)
     with progress_bar() as tell:
-        if not again:
-            work(asked, given, _processes(workers), tell)
+        work(asked, given, _processes(workers), tell)
         for done, name in enumerate(asked):
-            made, question = study_of(name)
-            if also and "ways" in made.full:
-                made = _with(made, also)
+            made, question = given.study(name), study_of(name)[1]
             tell(name, done / len(asked))
             try:
-                result, _ = run(name, made, given.size, out, source=own, again=again)
+                result, _ = run(name, made, given.size, out, source=own)
             except Exception as error:  # a study that fails does not stop the others
                 if len(asked) == 1:
                     raise
@@ -97,31 +101,27 @@ def _processes(workers: int | None) -> int:
     return workers or len(os.sched_getaffinity(0))
 
 
-def _with(study: Study, also: list[str]) -> Study:
-    """Return the study with methods of installed packages beside its own."""
-    from dataclasses import replace
+def _list(names: list[str], *, as_json: bool) -> None:
+    """Show which studies there are, with their presets for machines."""
+    from sfumato.studies.catalogue import compares, study_of
 
-    from sfumato.errors import InputError, did_you_mean
-    from sfumato.methods import METHODS
-
-    unknown = [name for name in also if name not in METHODS]
-    if unknown:
-        raise InputError(f"--also: there is no method {unknown[0]!r}", hint=did_you_mean(unknown[0], METHODS))
-    return replace(
-        study,
-        full={**study.full, "ways": (*study.full["ways"], *also)},
-        quick={**study.quick, "ways": (*study.quick["ways"], *also)},
-    )
-
-
-def _list(*, as_json: bool) -> None:
-    from sfumato.studies.catalogue import names, study_of
-
-    rows = [(name, study.figure, question) for name in names() for study, question in (study_of(name),)]
+    rows = [(name, *study_of(name)) for name in names]
     if as_json:
-        print_json([{"name": name, "figure": figure, "question": question} for name, figure, question in rows])
+        presets = [{"paper": dict(study.printed), "full": dict(study.full), "quick": dict(study.quick)} for _, study, _ in rows]
+        about = [
+            {"name": name, "figure": study.figure, "question": question, "own_table": study.own, "also": compares(study)}
+            for name, study, question in rows
+        ]
+        print_json([{**one, "settings": preset} for one, preset in zip(about, presets, strict=True)])
     else:
-        console().print(grid("study", "figure", "question", rows=rows))
+        told = [(name, study.figure, question, _takes(study)) for name, study, question in rows]
+        console().print(grid("study", "figure", "question", "takes", rows=told))
+
+
+def _takes(study: Study) -> str:
+    from sfumato.studies.catalogue import compares
+
+    return " ".join(option for option, fits in (("--table", study.own), ("--also", compares(study))) if fits)
 
 
 def _show(name: str, study: Study, question: str, result: Result) -> None:
@@ -133,7 +133,9 @@ def _show(name: str, study: Study, question: str, result: Result) -> None:
     screen.print(f"The paper: {shown(study.says)}")
     screen.print(f"[bold]{shown(word_of(study, result, verdict).capitalize())}.[/] {shown(verdict.why)}")
     screen.print(bullets(claims_of(study, result, verdict)))
-    screen.print(f"[dim]Differs from the paper: {shown('; '.join(study.departures(result.settings)) or 'nothing')}.[/]")
+    screen.print(
+        f"[dim]Differs from the paper: {shown('; '.join(study.departures(result.settings, result.source)) or 'nothing')}.[/]"
+    )
     screen.print()
 
 
@@ -153,7 +155,7 @@ def _document(name: str, study: Study, question: str, result: Result) -> dict[st
         ],
         "settings": dict(result.settings),
         "source": result.source,
-        "departures": study.departures(result.settings),
+        "departures": study.departures(result.settings, result.source),
         "seconds": result.seconds,
         "rows": list(result.rows),
     }

@@ -22,8 +22,6 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import betaln, gammaln
 
 from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
@@ -92,12 +90,16 @@ class PitmanFit:
 
     def likelihood(self, alpha: float, theta: float) -> float:
         """Return the logarithm of the likelihood, but for what does not depend on α and θ."""
+        from scipy.special import gammaln
+
         new = (self.classes - 1) * np.log(alpha) + _risen(theta / alpha + 1, self.classes - 1)
         old = np.sum(self.times * (gammaln(self.size - alpha) - gammaln(1 - alpha)))
         return float(new + old - _risen(theta + 1, self.people - 1))
 
     def best(self, alpha: float) -> tuple[float, float]:
         """Return the θ that is likeliest for an α, and how likely both are."""
+        from scipy.optimize import minimize_scalar
+
         found = minimize_scalar(
             lambda free: -self.likelihood(alpha, np.exp(free) - alpha),
             bounds=(-10.0, 2.5 * np.log(self.people)),
@@ -109,6 +111,8 @@ class PitmanFit:
     @cached_property
     def alpha(self) -> float:
         """The likeliest α."""
+        from scipy.optimize import minimize_scalar
+
         found = minimize_scalar(
             lambda alpha: -self.best(alpha)[1], bounds=(_EDGE, 1 - _EDGE), method="bounded", options={"xatol": 1e-5}
         )
@@ -117,6 +121,8 @@ class PitmanFit:
     @cached_property
     def upper(self) -> float:
         """The largest α that is not much less likely than the likeliest one."""
+        from scipy.optimize import brentq
+
         least = self.best(self.alpha)[1] - _DROP
         if self.best(1 - _EDGE)[1] >= least:
             return 1 - _EDGE
@@ -133,4 +139,6 @@ class PitmanFit:
 
 def _risen(start: float, step: float) -> float:
     """Return log Γ(start + step) − log Γ(start), exact also where both are huge and lie together."""
+    from scipy.special import betaln, gammaln
+
     return float(gammaln(step) - betaln(start, step)) if step < 1 else float(gammaln(start + step) - gammaln(start))

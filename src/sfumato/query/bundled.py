@@ -132,7 +132,7 @@ class BundledSecret:
         for value in range(values):
             has[:, value] = draw_values(self.model(value), random.spawn(value)) == 0
         first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        words = random.spawn(_SETTLING).words(len(sizes))
+        words = random.spawn(_SETTLING).words(len(sizes)).copy()
         if not kernels.settle(first, self._numbers(), self.odds, TRIES, words, has):
             raise QueryError("no people could have these numbers of values, and so many of them each value")
         placed: Array = np.empty_like(has)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -61,8 +62,9 @@ def chosen(asked: list[str]) -> list[str]:
         raise InputError(f"the study {lacking[0]} needs the part {part}, which this installation leaves out")
     unknown = [name for name in asked if not any(known == name or known.startswith(f"{name}-") for known in names())]
     if unknown:
-        guess = did_you_mean(unknown[0], names())
-        raise InputError(f"there is no study {unknown[0]!r}", hint=guess or "`sfumato study list` says which there are")
+        guess = did_you_mean(unknown[0], [*names(), *FOLDERS, "list"])
+        hint = guess if guess.startswith("did") else "`sfumato study list` says which there are"
+        raise InputError(f"there is no study {unknown[0]!r}", hint=hint)
     return [known for known in names() if not asked or any(known == name or known.startswith(f"{name}-") for name in asked)]
 
 
@@ -72,3 +74,21 @@ def study_of(name: str) -> tuple[Study, str]:
     study = module.STUDY
     assert isinstance(study, Study)
     return study, (module.__doc__ or name).strip().splitlines()[0]
+
+
+def compares(study: Study) -> bool:
+    """Return whether methods of other packages can stand in a study."""
+    return "ways" in study.full
+
+
+def with_methods(study: Study, also: Sequence[str]) -> Study:
+    """Return a study with methods of installed packages beside its own, where it compares any."""
+    from sfumato.methods import METHODS
+
+    unknown = [name for name in also if name not in METHODS]
+    if unknown:
+        raise InputError(f"--also: there is no method {unknown[0]!r}", hint=did_you_mean(unknown[0], METHODS))
+    if not also or not compares(study):
+        return study
+    full, quick = ({**settings, "ways": (*settings["ways"], *also)} for settings in (study.full, study.quick))
+    return replace(study, full=full, quick=quick)

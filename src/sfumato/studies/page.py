@@ -88,7 +88,7 @@ def section(study: Study, question: str, result: Result, pictures: Path) -> str:
     if study.table is not None:
         body += _table(study.table(result.rows))
     settings = ", ".join(f"{name} {told(value)}" for name, value in result.settings.items())
-    departures = "; ".join(study.departures(result.settings)) or "nothing"
+    departures = "; ".join(study.departures(result.settings, result.source)) or "nothing"
     about = f"`{result.name}`, {result.size} settings: {settings}; {result.seconds:.0f} s. {DIFFERS}: {departures}."
     return f"{body}<small>{about}</small>\n\n"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.studies.catalogue import study_of
-from sfumato.studies.results import load, measured, seeds_of
+from sfumato.studies.catalogue import study_of, with_methods
+from sfumato.studies.results import SHARED, found, measured, seeds_of
 from sfumato.studies.source import OwnTable, Source
-from sfumato.studies.study import Size
+from sfumato.studies.study import Size, Study
 
 
 class Task(NamedTuple):
@@ -22,12 +23,13 @@ class Task(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is the same for all tasks: how large, where results lie, and a table of one's own."""
+    """What is the same for all tasks: how large, where results lie, a table of one's own, and methods of other packages."""
 
     size: Size
     results: Path
     table: Path | None = None
     policy: Path | None = None
+    also: tuple[str, ...] = ()
 
     def source(self) -> Source | None:
         """Return the table of one's own, None for the bundled ones."""
@@ -35,19 +37,23 @@ class Asked(NamedTuple):
             return None
         from sfumato.policy import Policy
 
-        return OwnTable(Policy.load(self.policy, data=self.table).read_table(self.table), self.table.name)
+        whole = Policy.load(self.policy, data=self.table).read_table(self.table)
+        mark = sha256(self.table.read_bytes() + self.policy.read_bytes()).hexdigest()[:8]
+        return OwnTable(whole, f"{self.table.name} ({whole.rows:,} people, table and policy {mark})")
 
-
-SHARED = ("003-fig8", "003-fig9", "003-fig10", "003-fig11")
-"""These ask different questions of the same releases."""
+    def study(self, name: str) -> Study:
+        """Return a study, with the other packages' methods where it compares any."""
+        study, _ = study_of(name)
+        return with_methods(study, self.also)
 
 
 def tasks(names: Sequence[str], asked: Asked) -> Iterator[Task]:
     """Yield what is to be done, those with many seeds first."""
-    left = [name for name in names if load(name, asked.size, asked.results) is None]
+    own = asked.source()
+    left = [name for name in names if found(name, asked.study(name), asked.size, asked.results, source=own) is None]
     together = [tuple(name for name in left if name in SHARED), *((name,) for name in left if name not in SHARED)]
-    found = [Task(group, seed) for group in together if group for seed in seeds_of(study_of(group[0])[0], asked.size)]
-    yield from sorted(found, key=lambda task: task.seed)
+    all_of_them = [Task(group, seed) for group in together if group for seed in seeds_of(asked.study(group[0]), asked.size)]
+    yield from sorted(all_of_them, key=lambda task: task.seed)
 
 
 def work(names: Sequence[str], asked: Asked, processes: int, tell: Callable[[str, float], None]) -> None:
@@ -70,5 +76,5 @@ def work(names: Sequence[str], asked: Asked, processes: int, tell: Callable[[str
 def _do(task: Task, asked: Asked) -> None:
     own = asked.source()
     for name in task.names:
-        study, _ = study_of(name)
+        study = asked.study(name)
         measured(name, study, asked.size, task.seed, asked.results, source=own or study.source())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,8 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.studies.source import Source
-from sfumato.studies.study import Result, Rows, Size, Study
+from sfumato.studies.study import Result, Rows, Settings, Size, Study
 
+SHARED = ("003-fig8", "003-fig9", "003-fig10", "003-fig11")
+"""These ask different questions of the same releases."""
+
+SHARED_CASES = "003-figures-8-to-11"
 _KEY = b"sfumato.study"
 Say = Callable[[str], None]
 
@@ -51,20 +55,40 @@ def silent(words: str) -> None:
 
 
 def run(
-    name: str, study: Study, size: Size, results: Path, *, source: Source | None = None, again: bool = False, say: Say = silent
+    name: str, study: Study, size: Size, results: Path, *, source: Source | None = None, say: Say = silent
 ) -> tuple[Result, bool]:
     """Return what a study finds, and whether it had to be measured: a result with the same settings is taken as it is."""
     given = source or study.source()
-    known = None if again else load(name, size, results)
-    settings = json.loads(json.dumps(dict(study.settings(size))))
-    if known is not None and known.settings == settings and known.source == given.name:
+    known = found(name, study, size, results, source=given)
+    if known is not None:
         return known, False
-    if again:
-        rmtree(results / "cases" / name, ignore_errors=True)
-    found = [measured(name, study, size, seed, results, source=given, say=say) for seed in seeds_of(study, size)]
-    result = Result(name, size, given.name, settings, sum(seconds for seconds, _ in found), [rows for _, rows in found])
+    made = [measured(name, study, size, seed, results, source=given, say=say) for seed in seeds_of(study, size)]
+    settings = _stored(study, size)
+    result = Result(name, size, given.name, settings, sum(seconds for seconds, _ in made), [rows for _, rows in made])
     _save(result, results)
     return result, True
+
+
+def forget(names: Sequence[str], size: Size, results: Path) -> None:
+    """Remove what was measured for these studies, so that it is measured again."""
+    for name in names:
+        _path(name, size, results).unlink(missing_ok=True)
+        rmtree(results / "cases" / name, ignore_errors=True)
+    if any(name in SHARED for name in names):
+        rmtree(results / "cases" / SHARED_CASES, ignore_errors=True)
+
+
+def found(name: str, study: Study, size: Size, results: Path, *, source: Source | None = None) -> Result | None:
+    """Return the saved result of a study with these settings on this table, None where there is none."""
+    known = load(name, size, results)
+    same = known is not None and known.settings == _stored(study, size) and known.source == (source or study.source()).name
+    return known if same else None
+
+
+def _stored(study: Study, size: Size) -> Settings:
+    """Return settings as they come back from disk."""
+    stored: Settings = json.loads(json.dumps(dict(study.settings(size))))
+    return stored
 
 
 def seeds_of(study: Study, size: Size) -> range:
@@ -80,8 +104,8 @@ def measured(
     asked = {key: value for key, value in settings.items() if key != "seeds"} | ({"seed": seed} if "seeds" in settings else {})
     path = results / "cases" / name / f"seed-{_digest({'source': source.name, **asked})}.json"
     if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return found["seconds"], found["rows"]
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return stored["seconds"], stored["rows"]
     under_way = _Run(results / "cases" / name, {"source": source.name, "seed": seed}, say)
     start = time.process_time()
     with _under_way(under_way):
@@ -91,18 +115,18 @@ def measured(
     return seconds, rows
 
 
-def kept(case: Mapping[str, Any], work: Callable[[], Rows], *, shared: str = "") -> Rows:
-    """Return the rows of one case of the study under way, worked out once; `shared` names a place for several studies."""
+def kept(case: Mapping[str, Any], work: Callable[[], Rows], *, shared: bool = False) -> Rows:
+    """Return the rows of one case of the study under way, worked out once; `shared` ones are those of several studies."""
     under_way = _UNDER_WAY.get()
     if under_way is None:
         return work()
     under_way.say(", ".join(f"{name} {value}" for name, value in case.items() if isinstance(value, str | int | float)))
-    directory = under_way.cases.parent / shared if shared else under_way.cases
+    directory = under_way.cases.parent / SHARED_CASES if shared else under_way.cases
     path = directory / f"{_digest({**under_way.same, **case})}.json"
     if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        under_way.earlier += found["seconds"]
-        known: Rows = found["rows"]
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        under_way.earlier += stored["seconds"]
+        known: Rows = stored["rows"]
         return known
     start = time.process_time()
     rows = work()

@@ -85,7 +85,9 @@ class Study:
     table: Callable[[Rows], Sequence[Mapping[str, Cell]]] | None = None
     """Lines of a table under the picture: the paper's figures beside ours where it prints any."""
     deviations: Sequence[str] = ()
-    """What differs from the paper beside settings."""
+    """What differs from the paper beside settings, whatever the table."""
+    stand_in: Sequence[str] = ()
+    """What differs because the paper's own table is not here: of the table that stands in for it."""
     judged: str = ""
     """Why nothing is judged by it, where that is so."""
     own: bool = True
@@ -95,14 +97,15 @@ class Study:
         """Return what `measure` is called with."""
         return self.quick if size == "quick" else self.full
 
-    def departures(self, settings: Settings) -> list[str]:
-        """Return what differs from the paper, settings first."""
+    def departures(self, settings: Settings, table: str) -> list[str]:
+        """Return what differs from the paper in a run on a table of this name, settings first."""
+        tables = self.stand_in if table == self.source().name else [f"{table}, in place of the paper's table"]
         changed = [
             f"{name} {told(settings[name])} (the paper: {told(value)})"
             for name, value in self.printed.items()
             if name in settings and _plain(settings[name]) != _plain(value)
         ]
-        return [*changed, *self.deviations]
+        return [*changed, *tables, *self.deviations]
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ class Result:
     name: str
     size: Size
     source: str
+    """What the table is called."""
     settings: Settings
     seconds: float
     by_seed: Sequence[Rows]

@@ -231,7 +231,7 @@ def _match(blocks: Sequence[Integers], scale: BoxCost, progress: Progress) -> No
     for k, j in enumerate(numeric):
         codes = scale.codes[:, j]
         numbers[:, k] = np.where(codes == scale.absent[j], -1, np.rint(scale.place[scale.first[j] + codes] * _UNIT))
-    categories = scale.codes[:, kinds] + scale.first[:-1][kinds].astype(np.int32)
+    categories = np.ascontiguousarray(scale.codes[:, kinds] + scale.first[:-1][kinds].astype(np.int32))
     unit = np.zeros(int(scale.first[-1]), np.int64)
     for j in kinds:
         unit[scale.first[j] : scale.first[j + 1]] = round(scale.unit[j] * _UNIT)

@@ -35,7 +35,7 @@ def solve_flow(counts: Integers, caps: Integers, sizes: Integers, numbers: Integ
     """
     supply = counts * scale
     demand = sizes * numbers
-    capacity = np.minimum(caps * numbers, supply[:, None])
+    capacity = np.ascontiguousarray(np.minimum(caps * numbers, supply[:, None]))
     flow, rows, columns = transport(supply, capacity, demand)
     return flow if flow.sum() == demand.sum() else Shortage(sizes=columns < 0, free=rows < 0)
 

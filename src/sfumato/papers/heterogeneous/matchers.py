@@ -29,6 +29,7 @@ def match(slots: Integers, sensitive: Array, costs: Costs, *, once: bool, starts
     """
     pools, size = slots.shape
     places, codes, weights = costs.at(slots, int(np.diff(starts).max()))
+    places, codes = np.ascontiguousarray(places), np.ascontiguousarray(codes)  # kernels are compiled for one layout
     value = split_values(slots, sensitive) if once else np.full(slots.shape, -1, np.int32)
     links = np.empty((pools, size, pools), np.int32)
     every = Slots(places, codes, costs.first, weights, value)

@@ -15,8 +15,8 @@ of at least 2 .221 / .112 and .068 / .049; at 32f + 0.02 .045 / .018 and .019 / 
 whom may be behind it, and everybody is among the matches of m records. So a record is spread like a group of m people, and
 counts as one: at each end of its ranges is one person in m, not the record itself. People who are matched are chosen near
 each other, and so are not drawn as expectation maximisation takes them to be: its rounds draw everybody toward the middle,
-where most ranges overlap. So shares are `OWN_STEP` of the way from equal ones to those of one round. See docs/answers.md for
-what was measured.
+where most ranges overlap. So shares go only part of the way from equal ones to those of one round: `own_step`. See
+docs/answers.md for what was measured.
 """
 
 from __future__ import annotations
@@ -37,8 +37,12 @@ from sfumato.query.models.units import CodeUnits, RangeColumn, SetColumn
 ROUNDS = 300
 """Most rounds of expectation maximisation. Where groups are large and few, 10 are far too few; beyond 300 nothing is gained."""
 
-OWN_STEP = 0.25
-"""How much of one round is made for records with ranges of their own: with a half of it age alone can err more than `even`."""
+LEAST_STEP = 0.25
+"""How much of one round is made for records with ranges of their own and few matches: with a half, age can err more than `even`
+does."""
+
+WHOLE_STEP = 50
+"""So many matches are near each other no more, and one round is made whole; with fewer, as much of it as they are of these."""
 
 SETTLED = 1e-5
 """Rounds end when the shares of a column move by less than this in all."""
@@ -158,7 +162,7 @@ class Spreads:
     shown: GroupValues
     note: str
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @classmethod
     def fit(cls, groups: Boxes) -> Spreads:
@@ -254,7 +258,8 @@ def _learned_ranges(column: RangeColumn, behind: Integers, own: bool) -> RangeSp
     people = max(int(behind.sum()), 1)
     weight = np.append(_first_guess(column, people), max(1.0, float(column.ends.missing.sum())) / people)
     shares = RangeShares(weight, *(np.empty(len(behind)) for _ in range(4)))
-    used = _settle(weight, own, lambda current, expected: kernels.spread_ranges(behind, column.ends, current, shares, expected))
+    step = own_step(behind) if own else None
+    used = _settle(weight, step, lambda current, expected: kernels.spread_ranges(behind, column.ends, current, shares, expected))
     return RangeSpread(column, shares._replace(weight=used[:-1]))
 
 
@@ -266,17 +271,25 @@ def _learned_sets(column: SetColumn, behind: Integers, own: bool) -> SetSpread:
     def spread(current: Floats, expected: Floats) -> None:
         kernels.spread_sets(behind, column.start, column.codes, current, room, part, expected)
 
-    _settle(np.full(codes, 1.0 / max(codes, 1)), own, spread)
+    _settle(np.full(codes, 1.0 / max(codes, 1)), own_step(behind) if own else None, spread)
     return SetSpread(column, part)
 
 
-def _settle(weight: Floats, own: bool, spread: Callable[[Floats, Floats], None]) -> Floats:
-    """Return the weights that people were spread by last: those that spreading gives back, or those after all rounds."""
+def own_step(matches: Integers) -> float:
+    """Return how much of one round is made for records with so many matches each."""
+    return min(1.0, max(LEAST_STEP, float(matches.mean()) / WHOLE_STEP)) if len(matches) else 1.0
+
+
+def _settle(weight: Floats, step: float | None, spread: Callable[[Floats, Floats], None]) -> Floats:
+    """Return the weights that people were spread by last: those that spreading gives back, or those after all rounds.
+
+    With a `step` so much of one round is made.
+    """
     used: Floats = weight / weight.sum()
     expected = np.empty(len(weight))
     spread(used, expected)
-    if own:
-        used = used + OWN_STEP * (expected / expected.sum() - used)
+    if step is not None:
+        used = used + step * (expected / expected.sum() - used)
         spread(used, expected)
         return used
     for _ in range(ROUNDS - 1):

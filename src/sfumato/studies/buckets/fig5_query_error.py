@@ -120,5 +120,5 @@ STUDY = Study(
     judge=judge,
     table=shown,
     source=lambda: CENSUS,
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

@@ -127,5 +127,6 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED, "she knows the shares and the program; the paper prints no figures"),
+    stand_in=(GENERATED,),
+    deviations=("she knows the shares and the program; the paper prints no figures",),
 )

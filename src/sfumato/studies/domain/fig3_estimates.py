@@ -97,5 +97,5 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: Census(secrets=("OCC",)),
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

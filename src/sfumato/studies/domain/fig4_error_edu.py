@@ -50,5 +50,5 @@ STUDY = Study(
     judge=judge,
     table=shown,
     source=lambda: Census(secrets=("EDU",)),
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

@@ -80,5 +80,5 @@ STUDY = Study(
     judge=judge,
     table=shown,
     source=lambda: CENSUS,
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

@@ -105,5 +105,5 @@ STUDY = Study(
     judge=judge,
     table=shown,
     source=lambda: Census(secrets=("OCC",)),
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

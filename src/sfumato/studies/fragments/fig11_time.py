@@ -99,5 +99,5 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED, IMPOSSIBLE),
+    stand_in=(GENERATED, IMPOSSIBLE),
 )

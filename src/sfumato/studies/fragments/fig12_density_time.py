@@ -78,6 +78,6 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED, IMPOSSIBLE),
+    stand_in=(GENERATED, IMPOSSIBLE),
     own=False,
 )

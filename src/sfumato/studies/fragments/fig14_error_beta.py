@@ -68,5 +68,5 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED, IMPOSSIBLE),
+    stand_in=(GENERATED, IMPOSSIBLE),
 )

@@ -66,6 +66,6 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
     own=False,
 )

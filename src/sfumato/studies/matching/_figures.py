@@ -43,7 +43,7 @@ def measured(
     """Return what is found of one way on one table: a row for every β that it keeps."""
     case = {"table": source.name, "way": way, "people": people, "betas": list(betas), "partition": partition, "queries": queries}
     work = partial(_measured, source, way, people, betas, partition, queries, seed)
-    return kept(case, work, shared="003-figures-8-to-11")
+    return kept(case, work, shared=True)
 
 
 def _measured(
@@ -86,18 +86,10 @@ def judge(most: str) -> Callable[[Rows], Verdict]:
     """Return how to judge: the schemes err less than BuReL and PrivBayes, less as β grows and less as selectivity does."""
 
     def judged(rows: Rows) -> Verdict:
-        by = {(row["axis"], row["at"], row["way"]): row["error"] for row in rows}
-        ours = {(row["axis"], row["at"], row["way"]): row["ours"] for row in rows}
-        ratio = _beside(by)
-        likelihood = _beside(ours)
-        ends = {axis: [by[key] for key in by if key[0] == axis and key[2] == "HG"] for axis in ("β", "Θ")}
-        wins = {other: sum(times > 1 for times in found) for other, found in ratio.items()}
-        why = f"By the paper's estimator the best of HG, SG and GR errs less than BuReL in {wins[BUREL]} of {len(ratio[BUREL])} "
-        why += f"cases, up to {max(ratio[BUREL]):.1f} times less, and less than PrivBayes in {wins[NOISE]} of "
-        why += f"{len(ratio[NOISE])}, up to {max(ratio[NOISE]):.2g} times less (the paper: {most}); by ours in "
-        why += f"{sum(times > 1 for times in likelihood[BUREL])} and {sum(times > 1 for times in likelihood[NOISE])}. HG's error "
-        why += f"goes from {_percent(ends['β'][0])} to {_percent(ends['β'][-1])} as β grows and from {_percent(ends['Θ'][0])} to "
-        why += f"{_percent(ends['Θ'][-1])} as selectivity does."
+        by, ours = ({(row["axis"], row["at"], row["way"]): row[estimator] for row in rows} for estimator in ("error", "ours"))
+        ratio, ends = _beside(by), _ends(by)
+        why = f"By the paper's estimator {_told(by)} (the paper: {most} less than either). By ours, which learns where in their "
+        why += f"ranges people are, {_told(ours)}."
         claims: Claims = {
             "the best scheme errs less than BuReL": [times > 1 for times in ratio[BUREL]],
             "the best scheme errs less than PrivBayes": [times > 1 for times in ratio[NOISE]],
@@ -107,6 +99,25 @@ def judge(most: str) -> Callable[[Rows], Verdict]:
         return Verdict(claims, why)
 
     return judged
+
+
+def _ends(by: Mapping[tuple[str, float, str], float]) -> dict[str, list[float]]:
+    """Return HG's errors along β and along Θ."""
+    return {axis: [error for key, error in by.items() if key[0] == axis and key[2] == "HG"] for axis in ("β", "Θ")}
+
+
+def _told(by: Mapping[tuple[str, float, str], float]) -> str:
+    """Return how the best scheme stands beside the others, and where HG's error goes."""
+    ratio, ends = _beside(by), _ends(by)
+    beside = " and ".join(
+        f"less than {other} in {sum(times > 1 for times in found)} of {len(found)} cases ({max(found):.2g} times at most)"
+        for other, found in ratio.items()
+    )
+    goes = " and ".join(
+        f"from {_percent(ends[axis][0])} to {_percent(ends[axis][-1])} as {words}"
+        for axis, words in (("β", "β grows"), ("Θ", "selectivity does"))
+    )
+    return f"the best of HG, SG and GR errs {beside}, and HG's error goes {goes}"
 
 
 def _beside(by: Mapping[tuple[str, float, str], float]) -> dict[str, list[float]]:

@@ -87,5 +87,5 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED, "nothing is claimed of the generated insurance table, which is no stand-in for COIL 2000"),
+    stand_in=(GENERATED, "nothing is claimed of the generated insurance table, which is no stand-in for COIL 2000"),
 )

@@ -104,5 +104,5 @@ STUDY = Study(
     judge=judge,
     table=table,
     source=lambda: CENSUS,
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

@@ -18,7 +18,7 @@ STUDY = Study(
     judge=judge("up to 10 times"),
     table=table,
     source=lambda: INSURANCE,
-    deviations=("a generated table with COIL 2000's columns and sizes, not its links",),
+    stand_in=("a generated table with COIL 2000's columns and sizes, not its links",),
     judged="the generated table is no stand-in for COIL 2000: on the real one HG errs about five times as much. Give that one by "
     "`--table`",
 )

@@ -70,5 +70,5 @@ STUDY = Study(
     draw=draw,
     judge=judge,
     source=lambda: CENSUS,
-    deviations=(GENERATED,),
+    stand_in=(GENERATED,),
 )

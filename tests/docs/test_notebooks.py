@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "docs" / "notebooks"
 ALL = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 EXECUTED = ALL if os.environ.get("NOTEBOOKS") == "all" else ["hospital", "asking"]

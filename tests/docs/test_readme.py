@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.cli.demo import WALK
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language):
@@ -54,7 +54,7 @@ def test_the_python_example_runs(place):
 
 
 def test_every_file_the_readme_points_to_exists():
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     links = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r'(?:src|srcset)="([^"]+)"', README)
     assert "docs/pictures/six-people-narrow.svg" in links
     for link in links:

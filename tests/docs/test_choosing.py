@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent.parent / "docs/guide/choosing.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/guide/choosing.md").read_text(encoding="utf-8")
 
 
 def test_tables_from_one_completed_table_add_up_as_the_guide_shows():

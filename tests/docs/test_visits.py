@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.app import app
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/guide/visits.md").read_text(encoding="utf-8")
 
 

@@ -17,9 +17,9 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.table.generators import hospital
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ELSEWHERE = {"README.md": "tests/test_readme.py", "docs/guide/visits.md": "tests/test_visits_page.py"}
+ELSEWHERE = {"README.md": "tests/docs/test_readme.py", "docs/guide/visits.md": "tests/docs/test_visits.py"}
 """Pages whose commands, and what they print, have tests of their own."""
 
 CANNOT = {
