@@ -140,6 +140,9 @@ def test_a_private_key_that_others_can_read_is_not_used_and_none_is_taken_for_a_
         sf.sign(here / "release", here / "office", out=here / "new.json")
     with pytest.raises(InputError, match="this is a private key"):
         sf.verify(here / "release", here / "stranger")
+    with pytest.raises(InputError, match="this is no private key") as refused:
+        sf.sign(here / "release", here / "office.pub", out=here / "new.json")
+    assert refused.value.hint == f"give the private one, {here / 'office'}"
 
 
 RSA = (

@@ -125,8 +125,11 @@ def _columns(manifest: Manifest, policy: Policy) -> Iterator[str]:
         ]
         if differ:
             yield f"[{option}] is not the policy's for {', '.join(map(repr, differ[:_SHOWN]))}"
-    if _weight(made, asked) != _weight(asked, asked):
-        yield "[weight] is not the policy's"
+    mine, yours = (_weight(rules, asked) for rules in (made, asked))
+    if mine != yours:
+        both = {} if mine is None or yours is None else {**yours, **mine}
+        named = ", ".join(key for key in both if mine.get(key) != yours.get(key))
+        yield f"[weight] is not the policy's{f' in {named}' if named else ''}"
     rest = sorted({*made, *asked} - {"quasi", "sensitive", "weight", *_BY_COLUMN})
     yield from (f"[{option}] is not the policy's" for option in rest if made.get(option) != asked.get(option))
     if policy.schema.one_row_per_person and manifest.parameters.get("one_row_per_person") is False:

@@ -154,10 +154,11 @@ def is_locked(key: str | Path) -> bool:
 def _private(path: Path, passphrase: str | None) -> Any:
     """Return the private key in a file that nobody else may read."""
     content = _content(path)
+    if b"PRIVATE KEY" not in content:
+        hint = f"give the private one, {path.with_suffix('')}" if path.suffix == PUBLIC else "`sfumato keygen FILE` makes one"
+        raise InputError(f"{path}: this is no private key in PEM", hint=hint)
     if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
         raise InputError(f"{path}: others may read or write this private key", hint=f"chmod 600 {path}")
-    if b"PRIVATE KEY" not in content:
-        raise InputError(f"{path}: this is no private key in PEM", hint="`sfumato keygen FILE` makes one")
     locked = is_locked(path)
     if locked and passphrase is None:
         raise InputError(f"{path}: the key has a passphrase", hint="give it: SFUMATO_PASSPHRASE, or passphrase=…")

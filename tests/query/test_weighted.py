@@ -1,14 +1,17 @@
 """Weighted figures: those of the population, with what the release leaves open and what another sample would change."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import QueryError
+from sfumato.errors import FormatError, QueryError
 from sfumato.methods import Boxes, Mondrian
+from sfumato.query.models.protocol import Moments
+from sfumato.query.weighted import apart
 
 ROWS = 1500
 RNG = np.random.default_rng(3)
@@ -108,6 +111,48 @@ def test_crosstabs_and_quality_are_weighted(release):
     assert "sampling" not in release.quality().to_dict()["questions"][0]
 
 
+def test_quality_is_weighted_where_columns_are_recoded():
+    release = sf.publish(
+        FRAME, sf.FPrivacy(theta="1.5", offset="0.1"), quasi=["age", "sex", "region"], sensitive="ill",
+        weight=BINS, recode={"age": {"width": 5}}, method=Boxes(floor=40), random=1,
+    )  # fmt: skip
+    assert all(0 < one.sampling <= one.error for one in release.quality(weighted=True).questions)
+    assert release.count(sf.Query(terms="published"), weighted=True).value == pytest.approx(WEIGHT.sum())
+
+
+def test_chance_that_the_estimate_averages_out_is_in_no_error():
+    """Every sample of four people of weight 1 or 3, of whom one box tells weights and how many are ill, enumerated.
+
+    What is told is Σ weight·(share of ill). Its variance over samples is what both errors are on average.
+    """
+    people = [(weight, ill) for weight in (1, 3) for ill in (0, 1)]
+    chance = {(1, 0): 0.28, (1, 1): 0.12, (3, 0): 0.42, (3, 1): 0.18}
+    told, truth, placed, times = [], [], [], []
+    for sample in product(people, repeat=4):
+        weights, ill = np.array(sample, float).T
+        told.append(weights.sum() * ill.mean())
+        truth.append(weights @ ill)
+        placed.append(weights.var() * ill.var() * 16 / 3)  # n²/(n − 1)·var·var: a random placement of the ill
+        times.append(math.prod(chance[one] for one in sample))
+    over = np.array(times)
+
+    def variance(x):
+        return float(over @ np.square(x) - (over @ np.array(x)) ** 2)
+
+    both = [sum(apart(Moments(t, p, placed=p), variance(truth))) for t, p in zip(told, placed, strict=True)]
+    assert over @ np.array(both) == pytest.approx(variance(told))
+    assert variance(told) < 0.9 * variance(truth)
+
+
+def test_errors_of_people_nobody_tells_apart_are_not_added_twice(release):
+    """Ages that no box can tell apart: chance in who of a box is ill is in neither error."""
+    every_other = f"ill = 'x' AND age IN ({', '.join(map(str, range(20, 60, 2)))})"
+    found = release.count(every_other, weighted=True)
+    drawn = designed(WEIGHT * (ILL == "x") * (AGE % 2 == 0))
+    assert found.sampling_error < 0.9 * drawn
+    assert abs(found.value - WEIGHT[(ILL == "x") & (AGE % 2 == 0)].sum()) < 3 * found.std_error
+
+
 def test_completed_tables_keep_the_weight(release):
     for table in release.impute(2, seed=1):
         assert sorted(table["wt"].to_pylist()) == sorted(WEIGHT.tolist())
@@ -123,3 +168,16 @@ def test_what_shows_no_weights_of_people_is_not_weighted():
     )  # fmt: skip
     with pytest.raises(QueryError, match="everybody's own weight"):
         ranges.count("ill = 'x'", weighted=True)
+
+
+def test_a_manifest_that_calls_another_column_the_weight_is_not_loaded(tmp_path):
+    release = sf.publish(
+        FRAME.append_column("rooms", pa.array(AGE % 7)), sf.FPrivacy(theta="1.5", offset="0.1"), quasi=["age", "sex", "rooms"],
+        sensitive="ill", weight=BINS, method=Boxes(floor=40), random=1,
+    )  # fmt: skip
+    release.save(tmp_path / "release")
+    manifest = tmp_path / "release" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"column": "wt"', '"column": "rooms"'))
+    with pytest.raises(FormatError, match="7 numbers are shown that stand for no bin"):
+        sf.Release.load(tmp_path / "release")
+    assert [problem for problem in sf.audit(tmp_path / "release").problems if "stand for no bin" in problem]

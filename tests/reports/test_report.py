@@ -329,6 +329,14 @@ def test_a_stated_population_is_in_the_private_report_and_in_what_is_left(releas
     assert "alone among 90,000 people" in text
 
 
+def test_a_weight_is_shown_as_one_and_what_no_claim_covers_is_left(tmp_path):
+    frame = pa.table({"age": [20 + i % 40 for i in range(400)], "wt": [10.0, 30.0] * 200, "ill": ["a", "b", "c", "d"] * 100})
+    release = sf.publish(frame, sf.LDiversity(2), quasi=["age"], sensitive="ill", weight={"column": "wt", "floor": 50}, random=1)
+    text = text_of(sf.report(release, out=tmp_path / "r", audience="hipaa", public=True))
+    assert re.search(r"wt</th>\s*<td[^>]*>weight</td>\s*<td[^>]*>one number for each of 2 bins of at least 50 people<", text)
+    assert text.count("may have been made with secrets") == 2  # in the claim, and in what is left
+
+
 def test_another_reader_is_not_known(release, tmp_path):
     with pytest.raises(PolicyError, match="audience: unknown 'hippa'"):
         sf.report(release, out=tmp_path / "r", audience="hippa")

@@ -89,6 +89,8 @@ def test_weights_are_above_zero_and_everybody_has_one() -> None:
     zero = data.set_column(2, "wt", pa.array([0.0] + [2.0] * 99))
     with pytest.raises(InputError, match="above 0"):
         Table.from_frame(zero, schema())
+    with pytest.raises(PolicyError, match="'wt' is categorical, and weights are numbers"):
+        Table.from_frame(data.set_column(2, "wt", pa.array(["much"] * 100)), schema())
     missing = data.set_column(2, "wt", pa.array([None] + [2.0] * 99))
     with pytest.raises(InputError, match="1 of 100 values are missing"):
         Table.from_frame(missing, schema())
@@ -99,6 +101,8 @@ def test_without_the_statement_claims_name_the_weight_and_those_on_odds_are_refu
     made = sf.publish(sample(), LDiversity(3), schema=schema(**rule), method=Boxes(), seed=1)
     assert "The weight 'wt' may have been made with secrets" in made.claims[0].statement
     assert sf.audit(made).holds
+    told = sf.explain(Table.from_frame(sample(), schema(**rule)), LDiversity(3), method=Boxes(), quick=True).highlights()
+    assert told[-1].startswith("The weight 'wt' may have been made with secrets")
     noisy = NoisyBoxes(values=list("xyzuv"), otherwise="x")
     odds = Differential(epsilon=3, against="insider")
     with pytest.raises(NotProvable, match="no secret went into making"):

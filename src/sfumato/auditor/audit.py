@@ -114,7 +114,9 @@ def completed(
     return replace(
         audit,
         claims=tuple(replace(claim, stronger=next_attack(claim.adversary, manifest, manifest.rows)) for claim in audit.claims),
-        problems=(*problems, *audit.problems, *weight_faults(manifest, tables), *_several_rows(manifest, table)),
+        problems=tuple(
+            dict.fromkeys([*problems, *audit.problems, *weight_faults(manifest, tables), *_several_rows(manifest, table)])
+        ),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
         notice=audit.notice or _notice(manifest),
         with_table=table is not None,

@@ -133,7 +133,7 @@ def audit(
     else:
         _show(report, release, how, original)
         if signed is not None:
-            console().print(f"Signed with the key given, whose fingerprint is {signed}")
+            console().print(f"The manifest is signed with the key given, whose fingerprint is {signed}")
         if passed is not None:
             _show_gate(passed, str(gate))
     if report.holds is False or (passed is not None and not passed.passes):

@@ -11,7 +11,7 @@ from sfumato.policy.words import an, bounds_in_words
 
 
 def highlights(about: Explanation) -> list[str]:
-    """Return the five sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
+    """Return the five sentences, fewer where there is nothing to say, more for sets with bounds and what no claim covers."""
     lines = finding(about.table.risk, shown=about.method.shown_as.exact_quasi)
     if not about.feasible:
         return [*lines, "No promise can be made with this policy, and nothing would be published."]
@@ -35,7 +35,7 @@ def highlights(about: Explanation) -> list[str]:
         if about.rule.sets:
             lowest = min(about.rule.sets, key=lambda bound: (bound.bound, bound.value))
             lines.append(f"The tightest bound of a set of values: {value_sentence(lowest, inside=None)}.")
-    return [*lines, _promise(about)]
+    return [*lines, _promise(about), *([about.table.uncovered] if about.table.uncovered else [])]
 
 
 def finding(risk: Risk | None, *, shown: bool = True) -> list[str]:

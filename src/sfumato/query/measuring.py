@@ -20,8 +20,9 @@ from sfumato.query.group_by import find_columns, narrow
 from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
 from sfumato.query.models.installed import vouched
+from sfumato.query.models.protocol import Moments
 from sfumato.query.sums import Term
-from sfumato.query.weighted import Design, sampling_variance
+from sfumato.query.weighted import Design, apart, sampling_variance
 from sfumato.table.frames import Native
 
 OPEN = "no interval: it reaches into a bin without an end"
@@ -117,14 +118,16 @@ class Teller:
         of the largest, and the standard error takes all between them as equally likely.
         """
         total = self.question.add(figure.linear)
-        open_, sampling = max(0.0, total.variance), self._sampling(figure.linear)
+        open_, sampling = self._variances(total, figure.linear)
         error = math.sqrt(open_ + sampling)
-        made = self._told(figure, error, figure.no_interval or (total.note if open_ > 0 else ""))
+        made = self._told(figure, error, figure.no_interval or (total.note if total.variance > 0 else ""))
         return made if self.design is None else replace(made, sampling_error=math.sqrt(sampling))
 
-    def _sampling(self, linear: list[Term]) -> float:
-        """Return the variance over samples of a linear figure; none where figures are those of the people published."""
-        return 0.0 if self.design is None else sampling_variance(self.question, linear, self.design)
+    def _variances(self, total: Moments, linear: list[Term]) -> tuple[float, float]:
+        """Return what the release leaves open of a linear figure, and what another sample would change; see `weighted`."""
+        if self.design is None:
+            return max(0.0, total.variance), 0.0
+        return apart(total, sampling_variance(self.question, linear, self.design))
 
     def _told(self, figure: Figure, error: float, reason: str) -> Estimate:
         """Return a figure with this standard error, or `reason` why it has no interval."""
@@ -186,7 +189,7 @@ class Teller:
                 below = share(middle)
                 assert below is not None
                 if side and middle not in spreads:
-                    spreads[middle] = math.sqrt(sum(self._variances(below)))
+                    spreads[middle] = math.sqrt(sum(self._variances(self.question.add(below.linear), below.linear)))
                 more = side * spreads[middle] if side else 0.0
                 low, high = (low, middle) if below.value + more >= part - 1e-12 else (middle + 1, high)
             return low
@@ -210,13 +213,8 @@ class Teller:
         made = self._made(value, error, low, high, "; ".join(filter(None, [here.note, *binned])))
         if self.design is None:
             return made
-        open_, sampling = self._variances(here)
+        open_, sampling = self._variances(total, here.linear)
         return replace(made, sampling_error=error * math.sqrt(sampling / max(open_ + sampling, 1e-300)))
-
-    def _variances(self, figure: Figure) -> tuple[float, float]:
-        """Return what the release leaves open of a figure, and what another sample would change."""
-        open_ = max(0.0, self.question.add(figure.linear).variance)
-        return open_, self._sampling(figure.linear)
 
     def _number(self, value: float, name: str) -> float:
         if math.isfinite(value):

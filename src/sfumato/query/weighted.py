@@ -1,23 +1,29 @@
 """Figures of the population that a sample was drawn from: everybody counts by her weight, and sampling has an error of its own.
 
-A figure is, around its estimate, a sum of z_i over people (`sfumato.query.figures`). Two things are not known of it. What the
+A figure is, around its estimate, a sum T = Σ z_i over people (`sfumato.query.figures`). Two things are not known of it. What the
 release leaves open is the variance of that sum given the tables, as without weights. And another sample would have had other
-people: the variance of Σ z_i over samples, taken as drawn with replacement,
+people: the variance of T over samples, taken as drawn with replacement,
 
-    Σ_h m_h/(m_h − 1) · Σ_c (z_c − z̄_h)²
+    S = Σ_h m_h/(m_h − 1) · Σ_c (z_c − z̄_h)²
 
 over strata h of m_h clusters c; without strata there is one, and without clusters everybody is one of her own. The z of single
 people are not known, but what their squares are expected to add up to is: these are sums over people too, of products of terms.
 Of clusters what is expected of their sums is squared, and what the release leaves open of each is added: at most what people's
 squares are expected to add up to beyond (Σ z)²/n, of the n people of the cluster whom the figure is about, as if each had her
 value by herself. A stratum with a single cluster is compared with the mean of all.
+
+Both have a part in common, which is not added twice, but is in neither. What is told is not T but its expectation T̂ given the
+tables, and by the law of total variance Var(T̂) = S − E[Var(T | tables)]: chance in who of a box has which value is averaged out
+of T̂, and T̂ is as near to the population as if it had never been. So of the variance P of a random placement, by chances that are
+known, sampling keeps S − P, and the release what it leaves open beside P: that its chances are off. P is at most S, since
+Σ E[z_i²] − Σ E[z_i]² is at least P, and (Σ E[z_i])² at most n·Σ E[z_i]². Where a form does not average (randomized values: the
+estimate is of this sample's values, whatever chance made of them), P is 0 and both are added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -25,9 +31,9 @@ from sfumato.errors import QueryError
 from sfumato.query.engine import Question
 from sfumato.query.language.compile import Piece, RowCondition
 from sfumato.query.language.vocabulary import Vocabulary
+from sfumato.query.models.protocol import Moments
 from sfumato.query.sums import MOST_TERMS, CodeNumbers, Term, merged
 from sfumato.release.base import Release
-from sfumato.table.weight import Weight
 
 NO_WEIGHT = "this release has no weight, so that everybody stands for herself alone"
 NO_ROWS = "this release does not show everybody's own weight, so that nothing can be weighted"
@@ -51,8 +57,7 @@ class Design:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Design:
         """Return the design of the sample that a release declares; `QueryError` where there is none, or no weights are shown."""
-        declared = vocabulary.declared
-        stated = None if declared is None else cast("Weight | None", declared.weight)
+        stated = vocabulary.weight
         if stated is None:
             raise QueryError(NO_WEIGHT, hint="ask without weighted; or the publisher names a [weight] in the policy")
         places = {words.name: place for place, words in enumerate(vocabulary.quasi)}
@@ -66,6 +71,12 @@ class Design:
     def weigh(self, terms: Sequence[Term]) -> list[Term]:
         """Return the terms with everybody's weight; what a model misses is then no longer known for a unit of counts."""
         return [replace(term, weight=self.weight, unit=None) for term in terms]
+
+
+def apart(total: Moments, sampling: float) -> tuple[float, float]:
+    """Return what the release leaves open of a sum, and what another sample would change of its estimate."""
+    placed = min(total.placed, total.variance, sampling)
+    return max(0.0, total.variance) - placed, sampling - placed
 
 
 def sampling_variance(question: Question, linear: Sequence[Term], design: Design) -> float:

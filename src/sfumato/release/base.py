@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
 from sfumato.release.paper_claims import weaker_claim
+from sfumato.release.weights import stray_weights
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native, to_native
 
@@ -241,7 +242,12 @@ class Release(_Fields):
             faults.append("the manifest lists other sensitive values than the tables show, or in another order")
         if not self._knows_names():
             faults.append("manifest.json: it names sensitive values or columns that the release does not have")
-        return faults
+        return faults + stray_weights(manifest, self.shown_columns)
+
+    @property
+    def shown_columns(self) -> Sequence[Column]:
+        """The columns in which everybody's own quasi values are shown; none where ranges or sets are."""
+        return ()
 
     def _knows_names(self) -> bool:
         """Return whether requirement and method speak of values and columns that the release has.

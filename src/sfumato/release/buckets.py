@@ -121,6 +121,11 @@ class BucketsRelease(Shows, Release):
         """Return the rows of `qit`, equal ones of a group once where they are only counted."""
         return Runs(self.quasi, self.group, None)
 
+    @property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """The quasi columns."""
+        return self.runs().quasi
+
     def tables(self) -> dict[str, pa.Table]:
         """Return `qit` (quasi…, group), `st` (group, sensitive…, count), `groups` (group, account) after soft cuts, and what
         people with several values have beside."""

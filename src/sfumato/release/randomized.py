@@ -104,6 +104,11 @@ class RandomizedRelease(Release):
             for i, part in enumerate(self.parts)
         )
 
+    @property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """The quasi columns."""
+        return self.quasi
+
     def tables(self) -> dict[str, pa.Table]:
         """Return `records`: the quasi columns, the part, and the sensitive columns as randomized."""
         columns: dict[str, pa.Array] = {column.name: dictionary_array(column) for column in self.quasi}

@@ -49,6 +49,11 @@ class SyntheticRelease(Release):
         names = [", ".join(str(column["name"]) for column in self.manifest.schema[role]) for role in ("quasi", "sensitive")]
         return f"SyntheticRelease({self.rows:,} synthetic records; {' → '.join(names)})"
 
+    @property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """The quasi columns."""
+        return self.quasi
+
     def tables(self) -> dict[str, pa.Table]:
         """Return `records`: the quasi columns, then the sensitive ones."""
         columns: dict[str, pa.Array] = {column.name: dictionary_array(column) for column in self.quasi}

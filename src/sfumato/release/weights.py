@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from sfumato.release.manifest import Claim, Manifest
+    from sfumato.table.column import Column
 
 _Claim = TypeVar("_Claim", bound="Claim")
 
@@ -44,3 +46,14 @@ def weight_fault(manifest: Manifest) -> str:
     if hides and weight.get("from_table"):
         return "the bins of the weight follow from who is in the table, which a claim hides"
     return ""
+
+
+def stray_weights(manifest: Manifest, columns: Sequence[Column]) -> list[str]:
+    """Return that the column which the manifest calls the weight shows numbers that stand for no bin: it may be another one."""
+    weight = manifest.schema.get("declared", {}).get("weight")
+    if weight is None:
+        return []
+    known = {float(Fraction(str(value))) for value in weight["values"]}
+    shown = {value for column in columns if column.name == weight["column"] for value in column.values.to_pylist()}
+    strange = len(shown - known)
+    return [f"the weight {weight['column']!r}: {strange} numbers are shown that stand for no bin"] if strange else []

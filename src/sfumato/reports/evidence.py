@@ -16,6 +16,7 @@ from sfumato import __version__
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import percent
 from sfumato.explanation.risk import risk_of
+from sfumato.release.weights import uncovered
 from sfumato.reports.case import ReportCase
 from sfumato.reports.parts import Blanks, Grid, Heading, Note, PageBlock, Prose, Section, Signatures
 from sfumato.reports.promise import ADVERSARIES
@@ -259,9 +260,11 @@ def _residual(case: ReportCase, attacks: Sequence[PageBlock]) -> list[PageBlock]
             rows.append((f"People of the table alone among {population.people:,} people of the population, estimated", told))
             told = f"{percent(population.found.estimate, 1)}, at most {percent(population.found.upper, 1)} (95 %)"
             rows.append(("Rows linked right to a list of that population, estimated", told))
-    uncovered = [name for name in ADVERSARIES if name not in case.covered]
+    if told := uncovered(case.release.manifest.schema.get("declared", {})):
+        rows.append(("The weight", told))
+    open_to = [name for name in ADVERSARIES if name not in case.covered]
     rows.append(
-        ("Adversaries against whom nothing is promised about sensitive values", ", ".join(uncovered) or "none of the above")
+        ("Adversaries against whom nothing is promised about sensitive values", ", ".join(open_to) or "none of the above")
     )
     beyond = [block for block in attacks if isinstance(block, Note) and block.mood == "careful"]
     return [Grid("Figures and gaps, as measured and as promised", ("what", "figure"), rows), *beyond]

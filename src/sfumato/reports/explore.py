@@ -27,7 +27,7 @@ from sfumato.query.crosstab import Crosstab
 from sfumato.query.tables import Margin, cross_tables, margins, pairs
 from sfumato.release.base import Release
 from sfumato.release.manifest import KNOWS
-from sfumato.reports.promise import NOT_PROMISED, QUASI, SECRET, SEEN, SEVERAL
+from sfumato.reports.promise import NOT_PROMISED, QUASI, SECRET, SEEN, SEVERAL, weight_in_words
 
 MOST_BYTES = 5_000_000
 """A page is no larger."""
@@ -104,6 +104,8 @@ def _column(release: Release, one: Margin) -> dict[str, Any]:
     declared, form = release.manifest.schema["declared"], _form(release)
     recoded = declared["recode"].get(one.name)
     plain = SECRET.get(form, "as counts of groups") if one.secret else QUASI.get(form, "as it is")
+    weight = declared.get("weight")
+    plain = weight_in_words(weight) if weight is not None and weight["column"] == one.name else plain
     return {
         "name": one.name,
         "secret": one.secret,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from sfumato.auditor import Finding
 from sfumato.exact import percent
@@ -70,6 +71,10 @@ def published(case: ReportCase) -> Section:
     names = [str(one["name"]) for one in manifest.schema["quasi"]]
     plain = QUASI.get(form, "as it is")
     rows = [(name, "published", recoding_in_words(recoded[name]) if name in recoded else plain) for name in names]
+    weight = manifest.schema["declared"].get("weight")
+    if weight is not None:
+        shown = weight_in_words(weight)
+        rows = [(name, "weight", shown) if name == weight["column"] else (name, role, how) for name, role, how in rows]
     secret = SECRET.get(form, "as counts of groups")
     rows += [(str(one["name"]), "sensitive", secret) for one in manifest.schema["sensitive"]]
     left = [] if case.table is None else _left_out(case.table, case.release.rows)
@@ -85,6 +90,12 @@ def published(case: ReportCase) -> Section:
             Grid("The columns", ("column", "role", "how it is shown"), rows),
         ],
     )
+
+
+def weight_in_words(weight: Mapping[str, Any]) -> str:
+    """Return how the weight is shown."""
+    people = f" of at least {weight['floor']} people" if "floor" in weight else ""
+    return f"one number for each of {len(weight['values'])} bins{people}"
 
 
 def _several(case: ReportCase) -> list[str]:

@@ -259,7 +259,7 @@ def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array] |
         if not weighs and not isinstance(rule, EqualPeople):
             continue
         if column.kind != "numeric" or not len(column.values):
-            raise _no_numbers(column)
+            raise _no_weights(column) if weighs else _no_numbers(column)
         times = counted(column.codes, column.size) if counts is None else counts[j]
         numbers, people = column.values.to_numpy(zero_copy_only=False), times[: len(column.values)]
         if isinstance(rule, EqualPeople):
@@ -309,6 +309,11 @@ def _binned(column: Column, bins: Bins) -> Column:
 def _no_numbers(column: Column) -> PolicyError:
     problem = f"bins: {column.name!r} is {column.kind}, and only numbers have bins"
     return PolicyError(problem, hint=f"remove {column.name!r} from bins")
+
+
+def _no_weights(column: Column) -> PolicyError:
+    problem = f"weight: {column.name!r} is {column.kind}, and weights are numbers"
+    return PolicyError(problem, hint="name the column of weights, or say under [input] how its numbers are written")
 
 
 def quoted_name(name: str) -> str:

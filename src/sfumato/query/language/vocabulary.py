@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, T
 from sfumato.table.column import Column, Domain, as_text
 from sfumato.table.recode import Icd
 from sfumato.table.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.table.weight import Weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +73,15 @@ class Vocabulary:
     """The columns a query may speak of: quasi columns, and the parts of the sensitive attribute.
 
     `part_codes[j][v]` is the code of sensitive value v in the j-th sensitive column. `declared` says how columns were recoded;
-    None where conditions speak of the published values themselves. `meanings` keeps what `sfumato.query.language.meaning` made of
-    it.
+    None where conditions speak of the published values themselves, and `original` are then the words for original ones.
+    `meanings` keeps what `sfumato.query.language.meaning` made of it.
     """
 
     quasi: tuple[ColumnValues, ...]
     parts: tuple[ColumnValues, ...]
     part_codes: tuple[Integers, ...]
     declared: Schema | None = None
+    original: Vocabulary | None = None
     meanings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -96,7 +100,13 @@ class Vocabulary:
     @cached_property
     def published(self) -> Vocabulary:
         """The same columns for conditions that speak of the published values themselves."""
-        return Vocabulary(self.quasi, self.parts, self.part_codes) if self.recoded else self
+        return Vocabulary(self.quasi, self.parts, self.part_codes, original=self) if self.recoded else self
+
+    @property
+    def weight(self) -> Weight | None:
+        """What the release says of its weight, whatever conditions speak of."""
+        declared = (self.original or self).declared
+        return None if declared is None else cast("Weight | None", declared.weight)
 
     def for_terms(self, terms: TermsOf) -> Vocabulary:
         """Return the words of conditions that speak of original values, or of the published values themselves."""

@@ -57,4 +57,5 @@ def mean_of(adding: Moments, multiplying: Moments | None, *, least: float = -mat
         multiplying.variance + (value - multiplying.value) ** 2,
         multiplying.note,
         multiplying.loose,
+        placed=multiplying.placed,
     )

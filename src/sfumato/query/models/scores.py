@@ -112,7 +112,8 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     a2, b2 = inside.model_error.tolist()
     loose = unknown.variance + b2 * float(((np.abs(along[1:]).sum(axis=1) / 2) ** 2).sum())
     variance = spread.placement + loose + spread.noise + a2 * spread.own
-    return Moments(mean_of(inside, terms), variance, unknown.note(variance, inside.mostly), loose)
+    note = unknown.note(variance, inside.mostly)
+    return Moments(mean_of(inside, terms), variance, note, loose, placed=spread.placement)
 
 
 def _unknown(inside: Inside, along: Floats) -> Unknown:
