@@ -23,13 +23,13 @@ types: $(STAMP)
 suite: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# Every promise, in two to three minutes on two free processors once kernels are compiled: all files but those in tests/slow.txt,
-# which take about six seconds of processor time or more each; the longest stand first. `fast-tests` does it with any Python.
+# Every promise, in two to three minutes on two free processors once kernels are compiled: all but what tests/slow.txt lists, files
+# and single tests that take about six seconds of processor time or more each; the longest stand first. `fast-tests` does it with any Python.
 SLOW   := $(shell cat tests/slow.txt)
 RUN    ?= $(BIN)/python
 test-fast: $(STAMP) fast-tests
 fast-tests:
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix --ignore=,$(SLOW))
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix --deselect=,$(SLOW))
 
 # Wheel and sdist, built and tried where nothing else of this repository is. The wheel has the repository's own files, byte by
 # byte, so that what the suite says holds of it too; of the suite it is asked what reads its files, starts its command and needs
@@ -43,13 +43,13 @@ installed-tests:
 packages:
 	$(PYTHON) .ci/packages.py
 
-# The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows, but for files
-# that take long because they draw or enumerate much; then the launch of the studio with the oldest NiceGUI, which wants newer
+# The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows, but for what
+# takes long because it draws or enumerates much; then the launch of the studio with the oldest NiceGUI, which wants newer
 # ones of some others.
 OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/explanation tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
 AGED   := SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider
 test-minimum: $(OLD)/.installed
-	$(AGED) $(OLDEST) $(addprefix --ignore=,$(filter-out $(OLDEST),$(SLOW)))
+	$(AGED) $(OLDEST) $(addprefix --deselect=,$(SLOW))
 	$(OLD)/bin/python -m pip install -q $$($(OLD)/bin/python .ci/minimum.py studio)
 	$(AGED) tests/studio/test_safety.py
 

@@ -32,14 +32,16 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def pytest_collection_finish(session):
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
     gc.freeze()
     gc.enable()
 
 
 def pytest_collection_modifyitems(items):
     """Begin with the files of slow.txt, in its order: what takes longest is not left to one processor at the end."""
-    slow = {name: place for place, name in enumerate(Path(__file__).with_name("slow.txt").read_text().split())}
+    named = [name.split("::")[0] for name in Path(__file__).with_name("slow.txt").read_text().split()]
+    slow = {name: place for place, name in reversed(list(enumerate(named)))}
     items.sort(key=lambda item: slow.get(item.nodeid.split("::")[0], len(slow)))
 
 

@@ -90,6 +90,7 @@ MAY_IMPORT = {
         "form",
         "groups",
         "methods",
+        "plugins",
         "privacy",
         "progress",
         "randomness",
@@ -294,3 +295,14 @@ def test_no_module_has_the_name_of_a_verb():
 def test_files_stay_readable():
     long = [path.name for path in ROOT.rglob("*.py") if len(path.read_text().splitlines()) > 500]
     assert long == []
+
+
+def test_a_refusal_is_expected_by_its_kind_and_by_what_it_names_and_not_by_its_sentence():
+    patterns = [
+        (path.name, one.value.value)
+        for path in Path(__file__).parent.rglob("test_*.py")
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(one, ast.keyword) and one.arg == "match" and isinstance(one.value, ast.Constant)
+    ]
+    assert len(patterns) > 100
+    assert [told for told in patterns if len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\.", " ", told[1]))) > 8] == []

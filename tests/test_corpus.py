@@ -60,12 +60,15 @@ def test_every_method_form_and_basis_that_there_is_has_been_published():
     [
         "boxes engineer one", "boxes[form=ranges] engineer one", "boxes[patience=0] engineer bins", "boxes reader one",
         "boxes engineer each", "boxes engineer sets", "mondrian reader one", "noisy-boxes[shares=…] insider one",
-        "ambiguity engineer presence", "near-groups engineer one",
+        "ambiguity engineer presence", "near-groups engineer one", "near-groups engineer each", "boxes engineer odd",
+        "boxes[weights=association] reader one", "mondrian[constraint=entropy,l=2] reader one", "multi-size engineer one",
+        "multi-size engineer odd", "anatomy engineer one", "anatomy engineer combination", "small-domain engineer one",
+        "small-domain[parameters=declared,shares=…] insider one", "uniform engineer one", "burel-perturbation engineer one beta",
     ],
 )  # fmt: skip
 def test_duckdb_has_the_recorded_bytes(name, tmp_path):
     pytest.importorskip("duckdb")
-    case = CASES[name]  # not blind groups and randomization: their coins are drawn by person, other ones than in memory
+    case = CASES[name]
     frame, said = columns_for(case.kind)
     sf.publish(frame, case.required(), method=case.make(), random=1, out=tmp_path / "release", engine="duckdb", **said)
     expected = mapped(name, golden()[0][name])["seed 1"]["files"]

@@ -219,3 +219,39 @@ def test_a_package_cannot_take_a_name_of_sfumatos_own(monkeypatch):
     assert list(METHODS).count("boxes") == 1
     with pytest.raises(plugins.PolicyError, match="is no Method"):
         METHODS["wrong"]
+
+
+ENGINE = """
+import sys
+import pyarrow as pa
+import pyarrow.parquet as pq
+import sfumato as sf
+from sfumato.table.generators import sample
+
+people = sample("census", rows=2000, seed=3)
+pq.write_table(people.set_column(6, "country", people["country"].cast(pa.string())), "census.parquet")
+said = {"quasi": ["age", "gender", "country"], "sensitive": ["salary"], "bins": {"salary": list(range(0, 51, 2))},
+        "other": ["education", "marital", "race", "workclass", "occupation"], "people": {"rows": "people"}}
+asked = sf.FPrivacy(theta=4, offset="0.02")
+for k, method in enumerate([sf.Boxes(floor=40), sf.Boxes(floor=40, form="ranges"), sf.MultiSize(), sf.NearGroups()]):
+    for engine in ("memory", "lazily"):
+        sf.publish(sf.Table.read("census.parquet", sf.Schema(**said)) if engine == "memory" else "census.parquet",
+                   asked, method=method, random=1, out=f"{engine}{k}", engine=engine, **({} if engine == "memory" else said))
+print(sf.audit("lazily0", "census.parquet", engine="lazily", schema=sf.Schema(**said)).holds)
+"""
+
+
+def test_an_engine_of_somebody_elses_writes_the_bytes_of_memory(site, place):
+    pytest.importorskip("polars")
+    done = run(site, place, "-c", ENGINE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True"]
+    for k in range(4):
+        made = {engine: sorted((place / f"{engine}{k}").rglob("*")) for engine in ("memory", "lazily")}
+        files = [[path for path in paths if path.is_file()] for paths in made.values()]
+        assert [path.name for path in files[0]] == [path.name for path in files[1]]
+        assert all(one.read_bytes() == other.read_bytes() for one, other in zip(*files, strict=True))
+    words = ("-m", "sfumato", "publish", "people.csv", "--policy", "policy.toml", "--out", "other", "--engine")
+    unknown = run(site, place, *words, "lazyly")
+    assert unknown.returncode != 0
+    assert "lazily" in unknown.stderr

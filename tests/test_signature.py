@@ -138,7 +138,7 @@ def test_a_private_key_that_others_can_read_is_not_used_and_none_is_taken_for_a_
     (here / "office").chmod(0o640)
     with pytest.raises(InputError, match="others may read"):
         sf.sign(here / "release", here / "office", out=here / "new.json")
-    with pytest.raises(InputError, match="this is a private key"):
+    with pytest.raises(InputError, match="a private key"):
         sf.verify(here / "release", here / "stranger")
     with pytest.raises(InputError, match="this is no private key") as refused:
         sf.sign(here / "release", here / "office.pub", out=here / "new.json")

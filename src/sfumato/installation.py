@@ -83,7 +83,7 @@ def examine(receipts: Path | None = None) -> Installation:
     packages = tuple(_packages())
     plugins = {
         f"{group.rpartition('.')[2]}: {name}": package_of_entry(entry)
-        for group in ("sfumato.methods", "sfumato.models", "sfumato.estimators", "sfumato.verbs")
+        for group in ("sfumato.methods", "sfumato.models", "sfumato.estimators", "sfumato.engines", "sfumato.verbs")
         for name, entry in installed(group).items()
         if not is_guest(entry)
     }

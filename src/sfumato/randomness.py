@@ -12,14 +12,17 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from itertools import count as attempts
 from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Flags, Integers, Unsigned
+from sfumato.arrays import Array, Flags, Integers, Unsigned
 from sfumato.errors import PolicyError
 
 _WORD = 1 << 64
+PLACES = 1 << 16
+"""Places whose coins are one stream."""
 _PACKED = 20  # up to 2^20 positions leave keys of 44 bits or more, which are rarely equal
 
 
@@ -78,6 +81,27 @@ class Randomness(ABC):
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
                 return order.astype(np.int64, copy=False)
+
+    def at_places(self, begin: int, end: int) -> Unsigned:
+        """Return a word for each of these places: every block of places has a stream, so that anybody may draw them."""
+        words = []
+        for block in range(begin // PLACES, -(-end // PLACES)):
+            last = min(end - block * PLACES, PLACES)
+            words.append(self.spawn(block).words(last)[max(begin - block * PLACES, 0) :])
+        return np.concatenate(words) if words else np.zeros(0, np.uint64)
+
+    def ranked(self, codes: Array) -> Integers:
+        """Return the rows by their codes, those of one code in a uniformly random order: that of coins of their places.
+
+        Where two rows of one code drew equal coins, all draw again.
+        """
+        for attempt in attempts():
+            coins = self.spawn(attempt).at_places(0, len(codes))
+            order = np.lexsort((coins, codes))
+            coins, sorted_ = coins[order], codes[order]
+            if not ((coins[1:] == coins[:-1]) & (sorted_[1:] == sorted_[:-1])).any():
+                return order.astype(np.int64, copy=False)
+        raise AssertionError
 
     def chance(self, probability: Fraction, count: int) -> Flags:
         """Return `count` independent coins, each true with exactly this rational probability."""

@@ -249,9 +249,9 @@ def test_computed_parameters_cannot_claim_an_insider():
 @pytest.mark.parametrize(
     ("claim", "note"),
     [
-        (Claim.association("engineer"), "not made in the words"),
-        (randomized_claim("reader", declared=False), "another adversary than the requirement"),
-        (Claim("presence", "stranger", "nobody is there"), "cannot support such a claim"),
+        (Claim.association("engineer"), "in the words"),
+        (randomized_claim("reader", declared=False), "another adversary"),
+        (Claim("presence", "stranger", "nobody is there"), "such a claim"),
     ],
 )
 def test_claims_in_other_words_or_about_others_do_not_hold(claim, note):

@@ -47,12 +47,12 @@ def test_exposure_is_the_mean_share_of_the_true_value_among_records_like_a_perso
     ("changed", "told"),
     [
         ({"gamma": "2"}, "2.71828183-fold"),
-        ({"epsilon": "2"}, "not the logarithm of gamma"),
-        ({"epsilon": "10000000001/10000000000"}, "not the logarithm of gamma"),
-        ({"measured": [["age", "sex"]]}, "not those of all columns"),
+        ({"epsilon": "2"}, "logarithm of gamma"),
+        ({"epsilon": "10000000001/10000000000"}, "logarithm of gamma"),
+        ({"measured": [["age", "sex"]]}, "of all columns"),
         ({"measured": [["value"], ["age"], ["sex"]]}, "of all columns"),
         ({"measured": [["age"], ["sex"], ["income", "value"]]}, "not have"),
-        ({"weaker_claim": "It is safe."}, "not made in the words"),
+        ({"weaker_claim": "It is safe."}, "in the words"),
     ],
 )
 def test_a_statement_that_does_not_follow_is_found(changed, told):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,3 +74,14 @@ def run() -> Run:
 def listing(place: Path) -> set[str]:
     """Return every path below a directory, hidden ones too."""
     return {str(path.relative_to(place)) for path in place.rglob("*")}
+
+
+def wait_until_it_catches_signals(process: subprocess.Popen[str]) -> None:
+    """Wait until the command has begun to run: only then does it catch SIGTERM. A busy machine takes long to start Python."""
+    status = Path(f"/proc/{process.pid}/status")
+    for _ in range(3000 if status.is_file() else 0):
+        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status.read_text(), flags=re.MULTILINE)
+        assert caught
+        if int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.01)

@@ -18,7 +18,7 @@ import pytest
 
 from sfumato.methods import Method
 from sfumato.release.atomic import move_new
-from tests.cli.conftest import POLICY, Run, listing, people
+from tests.cli.conftest import POLICY, Run, listing, people, wait_until_it_catches_signals
 
 
 def policy(old: str, new: str) -> Callable[[Path], object]:
@@ -220,17 +220,6 @@ def test_ctrl_c_while_writing_leaves_nothing(place: Path, run: Run, monkeypatch:
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
     assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
     assert listing(place) == before
-
-
-def wait_until_it_catches_signals(process: subprocess.Popen[str]) -> None:
-    """Wait until the command has begun to run: only then does it catch SIGTERM. A busy machine takes long to start Python."""
-    status = Path(f"/proc/{process.pid}/status")
-    for _ in range(3000 if status.is_file() else 0):
-        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status.read_text(), flags=re.MULTILINE)
-        assert caught
-        if int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
-            return
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("delay", [0.1, 0.5, 1.0])

@@ -299,7 +299,7 @@ def test_an_edited_release_is_exit_code_1(place: Path, published: Done, run: Run
 
 
 def test_a_claim_that_fails_its_own_audit_is_not_published(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.methods.base.require_bounds", lambda *given: None)
+    monkeypatch.setattr("sfumato.methods.people.require_bounds", lambda *given: None)
     monkeypatch.setattr("sfumato.auditor.claims.bounds_of", lambda requirement, counts, values: dict.fromkeys(values, 0))
     before = listing(place)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")

@@ -18,7 +18,7 @@ import pytest
 import sfumato
 from sfumato.errors import FormatError, InputError, out_of_memory
 from sfumato.release import files
-from tests.cli.conftest import Run, listing, people
+from tests.cli.conftest import Run, listing, people, wait_until_it_catches_signals
 
 PUBLISH = ["publish", "people.csv", "-p", "p.toml", "--out", "release"]
 
@@ -30,6 +30,7 @@ def command(*arguments: str) -> list[str]:
 def ended_by(number: int, place: Path, delay: float) -> tuple[int, str, str]:
     (place / "people.csv").write_text(people(100_000))
     process = subprocess.Popen(command(*PUBLISH), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    wait_until_it_catches_signals(process)
     time.sleep(delay)
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
@@ -39,7 +40,7 @@ def ended_by(number: int, place: Path, delay: float) -> tuple[int, str, str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_in_the_middle_leaves_nothing_and_has_the_exit_code_of_shells(place: Path, number: int) -> None:
     before = listing(place)
-    assert ended_by(number, place, 1.0) == (128 + number, "", "interrupted; nothing was written\n")
+    assert ended_by(number, place, 0.5) == (128 + number, "", "interrupted; nothing was written\n")
     assert listing(place) == before
 
 
@@ -78,8 +79,8 @@ def test_after_a_sigkill_while_tables_are_written_the_next_publication_clears_up
 
 def test_a_signal_that_the_caller_ignores_stays_ignored(place: Path) -> None:
     code = "import signal, os, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
-    process = subprocess.Popen([sys.executable, "-c", code, *command(*PUBLISH)], stdout=subprocess.DEVNULL)
-    time.sleep(1.0)
+    process = subprocess.Popen([sys.executable, "-c", code, *command(*PUBLISH)], stdout=subprocess.DEVNULL, text=True)
+    wait_until_it_catches_signals(process)
     process.send_signal(signal.SIGHUP)
     assert process.wait(timeout=120) == 0
     assert (place / "release" / "manifest.json").is_file()

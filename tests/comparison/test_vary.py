@@ -17,7 +17,7 @@ def test_values_of_an_option_are_whole_numbers_flags_or_exact_text():
 
 @pytest.mark.parametrize("text", ["theta", "theta=", "=2", "theta=,"])
 def test_an_option_without_name_or_values_is_refused(text):
-    with pytest.raises(PolicyError, match="a parameter and its values"):
+    with pytest.raises(PolicyError, match="parameter and its"):
         parse_vary([text])
 
 

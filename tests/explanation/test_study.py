@@ -139,7 +139,7 @@ def test_questions_without_an_exact_answer_are_told_by_number() -> None:
     table = Table.from_frame(pa.table({"age": list(range(20, 60)), "illness": ["a", "b"] * 20}), schema)
     with pytest.raises(QueryError, match=r"question 2.*no exact answer"):
         study(table, LDiversity(2), BOXES, workload=sql_workload("age >= 30\nage < 33"))
-    with pytest.raises(QueryError, match="question 1 has a GROUP BY"):
+    with pytest.raises(QueryError, match=r"question 1.*GROUP BY"):
         study(table, LDiversity(2), BOXES, workload=sql_workload("SELECT COUNT(*) GROUP BY illness"))
     with pytest.raises(QueryError, match="meets any question"):
         study(table, LDiversity(2), BOXES, workload=sql_workload("age > 900"))

@@ -28,8 +28,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato import Policy, Release
+from sfumato.methods import METHODS, Method
 from sfumato.release.links import Links
-from sfumato.scale.makers import MAKERS
 from sfumato.signature import keygen
 
 _VALUES = ["Flu"] * 5 + ["Asthma"] * 4 + ["Gout"] * 4 + ["Lupus"] * 4 + ["HIV"] * 3
@@ -179,7 +179,9 @@ INSTALLED = tuple(method for method in POLICIES if method != "noisy-tables" or f
 """The methods whose libraries are here."""
 ENGINES = ("memory", "duckdb", *(("spark",) if find_spec("pyspark") and shutil.which("java") else ()))
 """The engines that are here."""
-_BEYOND = tuple(method for method in INSTALLED if method != "near-groups" and any(name == method for name, _ in MAKERS))
+_BEYOND = tuple(
+    name for name in INSTALLED if name != "near-groups" and METHODS[name].engines_refused is not Method.engines_refused
+)
 """Those that engines make of these policies; near groups only against an engineer."""
 JOBS: dict[str, Callable[[Path, Path, str], Words]] = {
     **{f"publish {method}": partial(publishing, method, "memory") for method in INSTALLED},

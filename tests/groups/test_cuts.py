@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PolicyError
-from sfumato.groups._cut_kernels import smallest_group, split_rows, spread, widest
-from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED, cut_of, tight_cut
+from sfumato.groups._counted_kernels import CountsAcross
+from sfumato.groups._cut_kernels import RowsAcross, Secret, split_rows
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED, cut_of, smallest_group, spread, tight_cut, widest
 from sfumato.groups.cuts import Space, _on_a_line, column_weights, cut_boxes
 from sfumato.groups.grouping import histograms, need_table, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
@@ -316,10 +317,15 @@ def test_the_tight_cut_is_that_of_all_whose_sides_keep_the_bounds(seed, kind):
 def test_small_kernels_do_what_they_say():
     assert widest(np.array([0.5, 1.0, 0.5, 2.0, 2.0])) == 3
     assert widest(np.array([0.5])) == 0
-    everybody = np.arange(3)
-    assert spread(everybody, np.array([1, 3, 1]), -1, np.array([0.0, 0.1, 0.5, 1.0])) == pytest.approx(0.9)
-    assert spread(everybody, np.array([1, 2, 1]), 2, np.array([0.0, 0.1, 0.0])) == pytest.approx(1e-9)
-    assert spread(everybody, np.array([2, 2, 2]), 2, np.array([0.0, 0.1, 0.0])) == 0
+    for codes, kind, position, wide in (
+        ([1, 3, 1], ORDERED, [0.0, 0.1, 0.5, 1.0], 0.9),
+        ([1, 2, 1], LOSSY, [0.0, 0.1, 0.0], 1e-9),
+        ([2, 2, 2], LOSSY, [0.0, 0.1, 0.0], 0),
+    ):
+        nobody = Secret(np.zeros((1, 3), np.int32), 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
+        rows = RowsAcross(np.arange(3), np.array(codes), len(position), kind, nobody)
+        counts = CountsAcross(np.bincount(codes, minlength=len(position)), np.zeros((0, 1), np.int64), len(position), kind)
+        assert [spread(filled, np.array(position)) for filled in (rows, counts)] == [pytest.approx(wide)] * 2
     need, start = np.array([0, 2, 4, 0, 3]), np.array([0, 3, 5])
     assert smallest_group(np.array([2, 1]), need, start) == 4
     rows = np.array([4, 0, 3, 1, 2], dtype=np.int32)

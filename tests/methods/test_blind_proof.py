@@ -12,8 +12,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from sfumato.groups import blind
 from sfumato.groups.anatomy import assign_by_anatomy
-from sfumato.groups.blind import assign_blindly, round_robin
+from sfumato.groups.blind import RoundRobin, round_robin
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.streams import Step
@@ -43,6 +44,10 @@ class Coins(Randomness):
         order = {Step.DEAL: self.deal, PEOPLE: self.people}.get(self.task)
         assert order is None or len(order) == count
         return np.arange(count) if order is None else np.array(order, dtype=np.int64)
+
+    def ranked(self, codes):
+        order = self.permutation(len(codes))
+        return order[np.argsort(codes[order], kind="stable")]
 
     def below(self, limit, count):
         assert count == 1
@@ -76,6 +81,11 @@ def posterior(likelihood, values):
                 belief = Fraction(sum(world[person] == value for world in by_world), len(by_world))
                 worst[value] = max(worst[value], belief)
     return worst
+
+
+def assign_blindly(codes, allocation, numbers, order, random):
+    slots = RoundRobin(np.array(allocation), numbers, order)
+    return Grouping(blind.deal(codes, slots.all(np.sum(allocation, axis=1)), random), slots.groups, "blind")
 
 
 def enumerate_blind(values, requirement, strategy, assign=assign_blindly, max_size=50):

@@ -114,8 +114,8 @@ def test_every_box_keeps_every_bound():
     ("options", "message"),
     [
         ({"floor": 0}, r"Boxes\(floor=…\): expected.*got 0"),
-        ({"floor": 2.5}, "floor=….*whole number from 1 on"),
-        ({"floor": True}, "floor=….*whole number from 1 on"),
+        ({"floor": 2.5}, "floor=….*from 1 on"),
+        ({"floor": True}, "floor=….*from 1 on"),
         ({"weights": 3}, "weights=….*expected.*'association', got 3"),
         ({"form": "columns"}, "form=….*'buckets', 'ranges'"),
     ],

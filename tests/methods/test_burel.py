@@ -113,7 +113,7 @@ def test_bounds_of_1_protect_nobody():
 
 
 def test_bounds_below_a_share_are_infeasible():
-    with pytest.raises(Infeasible, match="below a value's own share"):
+    with pytest.raises(Infeasible, match="own share"):
         BuReL().run(skewed(), LDiversity(9, against="reader"))
 
 
@@ -131,7 +131,7 @@ def test_a_column_with_a_name_of_the_form_is_refused(column):
         ({"fill": "random"}, r"fill=…\): expected one of"),
         ({"form": "boxes"}, r"form=…\): expected one of"),
         ({"candidates": 0}, r"candidates=…\): expected.*from 1"),
-        ({"fill": "hilbert", "candidates": 5}, "'hilbert' does not use it"),
+        ({"fill": "hilbert", "candidates": 5}, "'hilbert'"),
     ],
 )
 def test_parameters_are_checked_when_the_method_is_made(parameters, told):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from sfumato import FPrivacy, LDiversity, RhoPrivacy, SmallDomain, UniformPerturbation, audit, publication
-from sfumato.methods import randomizing
 from sfumato.randomize.apply import Randomized
 from tests.makers import closed_for, people
 
@@ -20,7 +19,7 @@ def declared(kind):
 
 def said(table, requirement, method, monkeypatch, made):
     """Return all that a publication says beside the release, when the coins make this of the people."""
-    monkeypatch.setattr(randomizing, "randomize", lambda codes, plan, values, coins: made(codes, plan))
+    monkeypatch.setattr("sfumato.methods.people.randomize", lambda codes, plan, values, coins: made(codes, plan))
     done = publication(table, requirement, method=method, random=1)
     return json.dumps([done.audit.to_dict(), done.private, json.loads(done.release.manifest.to_json())]), done
 

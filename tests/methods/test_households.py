@@ -173,7 +173,7 @@ def test_noise_hides_a_household_of_so_many_values():
 
 
 def test_a_quasi_value_that_differs_inside_a_household_needs_a_rule():
-    with pytest.raises(InputError, match=r"'age': \d+ households have rows with different values") as error:
+    with pytest.raises(InputError, match=r"'age': \d+ households") as error:
         read(unit={"household": "home"})
     assert error.value.hint.startswith("unit=")
 

@@ -141,26 +141,27 @@ def test_the_last_look_before_publishing_sees_accounts(monkeypatch):
     from types import SimpleNamespace
 
     from sfumato.groups.grouping import Grouping
-    from sfumato.scale.makers import _check
+    from sfumato.scale.counted import Counted, Stored
 
     table = people("aaaabbbbcccc", q=list(range(12)))
     asked = sf.FPrivacy(theta=1, offset="1/15")
-    monkeypatch.setattr("sfumato.methods.base.audit_release", lambda *given, **named: Audit(claims=()))
+    monkeypatch.setattr("sfumato.methods.people.audit_release", lambda *given, **named: Audit(claims=()))
     for told, kept in ((1000, True), (800, False)):
         whole = Grouping(np.zeros(12, np.int32), 1, "soft", account=np.array([told]))
         monkeypatch.setattr(sf.Boxes, "group", lambda self, task, whole=whole: whole)
-        counted = SimpleNamespace(
-            sizes=np.array([12]), entries=np.array([3]), value=np.arange(3), count=np.full(3, 4), account=np.array([told])
+        held = SimpleNamespace(
+            group=np.zeros(3, np.int32), sizes=np.array([12]), value=np.arange(3), count=np.full(3, 4), account=np.array([told])
         )
-        bounds = asked.bounds(table.sensitive.histogram())
+        stored = Stored(np.zeros(0, np.int32), 1, "soft", account=np.array([told]), held=held)
+        task = SimpleNamespace(bounds=asked.bounds(table.sensitive.histogram()))
         if kept:
             assert sf.Boxes().run(table, asked, random=1)
-            _check(counted, bounds)
+            Counted.checked(None, task, stored)
             continue
         with pytest.raises(ClaimBroken, match="3 group counts"):
             sf.Boxes().run(table, asked, random=1)
         with pytest.raises(ClaimBroken, match="3 group counts"):
-            _check(counted, bounds)
+            Counted.checked(None, task, stored)
 
 
 def test_noisy_boxes_bound_the_odds_of_sets_and_what_is_shown():
@@ -234,14 +235,14 @@ def test_methods_that_cannot_keep_sets_say_why():
     ("rule", "words"),
     [
         ({"values": ["v1"]}, "give a bound"),
-        ({"bound": "0.5"}, "give values, or a map"),
+        ({"bound": "0.5"}, "or a map"),
         ({"values": [], "bound": "0.5"}, "list of texts"),
         ({"values": ["v1", "v1"], "bound": "0.5"}, "named twice"),
         ({"values": ["v1"], "bound": 1}, "below 1"),
         ({"values": ["v1"], "theta": 0}, "not both 0"),
         ({"values": ["v1"], "limit": "0.5"}, "unknown key 'limit'"),
         ({"map": {"v1": ""}, "bound": "0.5"}, "pairs of texts"),
-        ("v1", "expected values and a bound"),
+        ("v1", "and a bound"),
     ],
 )
 def test_a_rule_that_is_none_says_what_is_wrong(rule, words):

@@ -130,7 +130,7 @@ def test_an_infeasible_rho2_says_what_is_expected():
         ({"parameters": "declared", "shares": {"a": 1}}, "at least two"),
         ({"parameters": "declared", "shares": {"a": 1, "b": -1}}, "must lie above 0"),
         ({"parameters": "declared", "shares": {"a": 1, "b": 1}}, "needs otherwise"),
-        ({"parameters": "declared", "shares": {"a": 1, "b": 1}, "otherwise": "c"}, "'c' has no declared share"),
+        ({"parameters": "declared", "shares": {"a": 1, "b": 1}, "otherwise": "c"}, "'c' has no"),
         ({"otherwise": "c"}, "'computed'.*got 'c'"),
     ],
 )

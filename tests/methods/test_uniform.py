@@ -59,7 +59,7 @@ def test_the_private_figures_tell_retention_and_bounds():
     [
         ({"amplification": 1}, "above 1"),
         ({"amplification": "much"}, "expected a number"),
-        ({"parameters": "guessed"}, "expected one of 'computed', 'declared'"),
+        ({"parameters": "guessed"}, "'computed', 'declared'"),
         ({"parameters": "declared"}, "needs shares"),
         ({"shares": {"a": 1, "b": 1}}, "'computed'.*got {'a': '1/2', 'b': '1/2'}"),
     ],
@@ -86,7 +86,7 @@ def test_rho_privacy_that_cannot_be_is_refused(rho1, rho2, message):
 def test_a_domain_of_one_value_is_refused(values):
     with pytest.raises(PolicyError, match="at most"):
         UniformPerturbation().run(people(values), RhoPrivacy("0.5", "0.6"))
-    with pytest.raises(Infeasible, match="below a value's own share"):
+    with pytest.raises(Infeasible, match="own share"):
         UniformPerturbation().run(people(values), LDiversity(2))
     with pytest.raises(PolicyError, match="protects nobody"):
         UniformPerturbation().run(people(values), FPrivacy(theta=1))

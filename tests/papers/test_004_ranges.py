@@ -74,7 +74,7 @@ def test_figure_3_generalization_hides_presence_better_than_ambiguity_and_exact_
     groups = [0] * 4 + [1] * 4
     assert of_groups(table, groups).presence(alan) == pytest.approx([4 / (41 * 1 * 3)])
     assert columns_of(table, groups).presence(alan) == pytest.approx([1 / 3])
-    with pytest.raises(FormatError, match="who is in the table"):
+    with pytest.raises(FormatError, match="in the table"):
         Anatomy().run(table, LDiversity(2), random=1).release.presence(alan)
 
 

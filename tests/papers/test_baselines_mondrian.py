@@ -37,7 +37,7 @@ def fits(constraint: Constraint, counts: list[int], table: list[int]) -> bool:
     bounds = Bounds.of(tuple(f"v{k:02d}" for k in range(len(table))), tuple(table), (Fraction(1),) * len(table))
     need, start = need_table(bounds)
     most, whole = constraint.most(bounds), np.array(table)
-    classical = Classical(1, False, True, need, start, constraint.rule, constraint.l, most, whole)
+    classical = Classical(1, True, need, start, constraint.rule, constraint.l, most, whole)
     return bool(satisfies(np.array(counts), sum(counts), classical))
 
 

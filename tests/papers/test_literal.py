@@ -80,9 +80,9 @@ def test_the_papers_order_of_002_is_the_bound_that_the_receipt_calls_the_papers(
     [
         (lambda: Ambiguity(pick="greedy"), "grouping = 'boxes'"),
         (lambda: PriView(pick="pairs"), "grouping = 'boxes'"),
-        (lambda: Ambiguity(grouping="paper", pick="pairs"), "expected one of 'sampled', 'greedy'"),
+        (lambda: Ambiguity(grouping="paper", pick="pairs"), "'sampled', 'greedy'"),
         (lambda: MultiSize(search="none"), "strategy = 'optimal'"),
-        (lambda: SmallDomain(order="random"), "expected one of 'improved', 'paper'"),
+        (lambda: SmallDomain(order="random"), "'improved', 'paper'"),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused(make, told):

@@ -153,7 +153,7 @@ def test_open_bins_have_no_average_but_a_median(table: pa.Table) -> None:
         ("QUANTILE(age, 3)", "between 0 and 1"),
         ("AVG(DISTINCT age)", "DISTINCT"),
         ("SELECT sex, AVG(age) GROUP BY sex HAVING SUM(age) > 3", "not selected"),
-        ("SELECT sex, AVG(age) GROUP BY sex ORDER BY town", "neither grouped by nor selected"),
+        ("SELECT sex, AVG(age) GROUP BY sex ORDER BY town", "neither grouped"),
         ("SELECT sex, AVG(age) GROUP BY sex ORDER BY 3", "2 selected columns"),
         ("SELECT sex, AVG(age) GROUP BY sex LIMIT -1", "LIMIT needs"),
         ("SELECT sex, COUNT(*) GROUP BY sex HAVING sex LIKE 'f%'", "HAVING compares"),

@@ -107,7 +107,7 @@ def test_other_figures_of_who_has_a_value(both):
         ("diagnosis IS NULL AND diagnosis = 'i4'", "not published"),
         ("SELECT diagnosis, ward, COUNT(*) GROUP BY diagnosis, ward", "two secrets"),
         ("SELECT COUNT(*), SHARE(diagnosis = 'i3') WHERE diagnosis = 'i4'", "more than one figure"),
-        ("SELECT SUM(rows)", "rows are not counted here"),
+        ("SELECT SUM(rows)", "not counted here"),
         ("SELECT AVG(diagnosis)", "several values of 'diagnosis'"),
         ("SELECT diagnosis, AVG(age) GROUP BY diagnosis", "one of COUNT"),
         ("encounters = 3", "no column 'encounters'"),

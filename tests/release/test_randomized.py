@@ -139,7 +139,7 @@ def loaded(release, **changes):
         ({"values": ["v0", "v0", "v1", "v2", "v3", "v4", "v5"]}, "lists a value twice"),
         ({"values": []}, "lists no values"),
         ({"values": [{"v": 1}]}, "not a plain value"),
-        ({"values": [["v0", "v1"]]}, "one entry per sensitive column"),
+        ({"values": [["v0", "v1"]]}, "entry per sensitive"),
         ({"retention": "0"}, "retention above 0"),
         ({"retention": "3/2"}, "retention above 0"),
         ({"retention": ["1/2"]}, "retention above 0"),

@@ -20,7 +20,6 @@ from sfumato.release import Release, files
 from sfumato.release.manifest import spelled
 from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import ResourceLimits, bytes_of
-from sfumato.scale.makers import MAKERS, REASONS, scales
 from sfumato.scale.verb import audit_directory, publish_source
 from tests.makers import tells
 from tests.scale._large import (
@@ -165,30 +164,18 @@ BLIND = {
 
 
 @pytest.mark.parametrize("kind", BLIND)
-def test_blind_groups_are_those_of_the_plan_and_follow_from_the_people_alone(people, tmp_path, kind):
-    """Coins are drawn by place, in memory in another way: the same plan, and bytes that no order and no shard changes."""
+def test_blind_groups_have_the_same_bytes_and_follow_from_the_people_alone(people, tmp_path, kind):
     asked, method = BLIND[kind]
     made = publication(sf.Table.from_frame(people, SCHEMA), asked, method=method, random=1)
+    made.release.save(tmp_path / "memory")
     order = pa.array(np.random.default_rng(1).permutation(people.num_rows))
-    found = []
     for source, shard in ((people, 10_000), (people.take(order), 900), (people, 250)):
         place = tmp_path / str(shard)
         large = publish_source(source, SCHEMA, asked, place, method=method, random=1, limits=ResourceLimits(1 << 29, 2, shard))
-        found.append(content(place))
-    assert found[0] == found[1] == found[2]
+        assert content(place) == content(tmp_path / "memory")
     assert dict(large.private) == dict(made.private)
     assert large.audit.holds
     assert large.audit.to_dict() == made.audit.to_dict()
-
-    def histograms(release):
-        entries = zip(release.st_group.tolist(), release.st_value.tolist(), release.st_count.tolist(), strict=True)
-        groups = [[] for _ in release.sizes]
-        for group, *entry in entries:
-            groups[group].append(tuple(entry))
-        return sorted(groups)
-
-    if kind != "anatomy":  # who is left over is drawn
-        assert histograms(large.load()) == histograms(made.release)
     table = sf.Table.from_frame(people, SCHEMA)
     found, _ = audit_directory(place, people, SCHEMA)
     assert found.to_dict() == sf.audit(place, table).to_dict()
@@ -222,27 +209,21 @@ def test_buckets_in_another_order_are_found_part_by_part(people, tmp_path, monke
 
 
 @pytest.mark.parametrize("kind", RANDOMIZED)
-def test_randomized_records_follow_the_plan_and_the_people_alone(people, tmp_path, kind, monkeypatch):
-    """Coins are drawn by place, in memory in another way: the same plan, and bytes that no order and no shard changes."""
+def test_randomized_records_have_the_same_bytes_and_follow_from_the_people_alone(people, tmp_path, kind, monkeypatch):
     monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
     schema, asked, method = RANDOMIZED[kind]
     schema = method.close(schema)
     table = sf.Table.from_frame(people, schema)
     made = publication(table, asked, method=method, random=1)
     order = pa.array(np.random.default_rng(1).permutation(people.num_rows))
-    found = []
+    made.release.save(tmp_path / "memory")
     for source, shard in ((people, 10_000), (people.take(order), 900), (people, 250)):
         place = tmp_path / str(shard)
         large = publish_source(source, schema, asked, place, method=method, random=1, limits=ResourceLimits(1 << 29, 2, shard))
-        found.append(content(place))
-    assert found[0] == found[1] == found[2]
+        assert content(place) == content(tmp_path / "memory")
     assert dict(large.private) == dict(made.private)
     alike(large.audit, made.audit)
-    release, other = large.load(), made.release
-    assert release.manifest.parameters == other.manifest.parameters
-    assert len(release.parts) > ("parts" in kind)
-    if "declared" not in kind:  # as many records in every part as the plan says
-        assert np.bincount(release.part).tolist() == np.bincount(other.part).tolist()
+    assert len(large.load().parts) > ("parts" in kind)
     alike(audit_directory(place, people, schema)[0], sf.audit(place, table))
     alone, expected = audit_directory(place)[0], sf.audit(place, engine="memory")
     assert alone.to_dict() == expected.to_dict()
@@ -308,13 +289,12 @@ def test_people_are_matched_as_in_memory_where_one_shard_holds_them(people, tmp_
 
 READER = sf.FPrivacy(theta=4, offset="0.05", against="reader")
 REFUSED = {
-    "'near-groups' against a reader": (SCHEMA, sf.LDiversity(4, against="reader"), sf.NearGroups()),
-    "partition = 'relaxed'": (SCHEMA, READER, sf.Mondrian(k=20, partition="relaxed", form="buckets")),
-    "constraint = 't-closeness'": (SCHEMA, READER, sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets")),
-    "'anatomy' with suppress = true": (SCHEMA, sf.LDiversity(5, against="reader"), sf.Anatomy(suppress=True)),
-    "'multi-size' in the form 'ranges'": (SCHEMA, ASKED, sf.MultiSize(form="ranges")),
-    "grouping = 'halves'": (ODD, sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(grouping="halves")),
-    "'near-groups' in the form 'ranges' protects each secret by itself": (EACH, sf.LDiversity(3), sf.NearGroups()),
+    "'near-groups' .*exchanged": (SCHEMA, sf.LDiversity(4, against="reader"), sf.NearGroups()),
+    "'mondrian' .*people at a median": (SCHEMA, READER, sf.Mondrian(k=20, partition="relaxed", form="buckets")),
+    "'mondrian' .*every size": (SCHEMA, READER, sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets")),
+    "'anatomy' .*left out": (SCHEMA, sf.LDiversity(5, against="reader"), sf.Anatomy(suppress=True)),
+    "'multi-size' .*this form": (SCHEMA, ASKED, sf.MultiSize(form="ranges")),
+    "'ambiguity' .*first cuts": (ODD, sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(grouping="halves")),
     "'burel'": (SCHEMA, ASKED, sf.BuReL()),
 }
 
@@ -322,8 +302,9 @@ REFUSED = {
 @pytest.mark.parametrize("said", REFUSED)
 def test_what_is_made_in_memory_only_is_refused_with_a_reason_and_a_hint(people, tmp_path, said):
     schema, asked, method = REFUSED[said]
-    with pytest.raises(NotProvable, match=f"{said} .*in memory only: .{{20,}}") as refused:
+    with pytest.raises(NotProvable, match=said) as refused:
         publish_source(people if schema is SCHEMA else odd_table(), schema, asked, tmp_path / "out", method=method, random=1)
+    assert "in memory only: " in str(refused.value)
     assert 'engine = "memory"' in refused.value.hint
     assert not (tmp_path / "out").exists()
 
@@ -369,17 +350,19 @@ def test_skewed_boxes(tmp_path):
     both(frame, schema, sf.LDiversity(4), tmp_path, method=sf.Boxes(floor=20), shard=200)
 
 
-def test_every_method_says_whether_it_scales():
-    made = {name for name, _ in MAKERS}
-    assert made == {
-        "ambiguity", "anatomy", "boxes", "burel-perturbation", "mondrian", "multi-size", "near-groups", "noisy-boxes",
-        "small-domain", "uniform",
-    }  # fmt: skip
-    for name in METHODS:
-        assert (name in made) != (name in REASONS), name
-    assert scales(sf.Boxes()) == ""
-    assert scales(sf.Boxes(form="ranges")) == ""
-    assert scales(sf.BuReL()) == REASONS["burel"]
+def test_every_method_says_whether_engines_make_it():
+    for name, kind in METHODS.items():
+        if kind.__module__.startswith("sfumato."):
+            given = {"shares": {"a": 1, "b": 1}, "otherwise": "a"} if name == "noisy-boxes" else {}
+            why = kind.engines_refused(None, "engineer") if name in NEEDING else kind(**given).engines_refused("engineer")
+            assert why is None or (len(why[0]) > 20 and " = " in why[1]), name
+            assert (why is None) == (name in MADE), name
+
+
+MADE = {"boxes", "mondrian", "near-groups", "multi-size", "anatomy", "ambiguity", "noisy-boxes", "uniform", "small-domain",
+        "burel-perturbation"}  # fmt: skip
+NEEDING = {"decoys", "privbayes", "noisy-tables", "priview", "heterogeneous", "ring"}
+"""Methods with parameters of their own to give; all look at the whole table."""
 
 
 @pytest.mark.parametrize("form", ["buckets", "ranges"])
@@ -424,10 +407,10 @@ def test_a_killed_job_leaves_nothing_that_loads(people, tmp_path):
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "import sfumato.scale.publish as publish\n"
+        "import sfumato.scale.counted as counted\n"
         "from tests.scale._large import ASKED, SCHEMA\n"
         "from sfumato.scale.verb import publish_source\n"
-        "publish.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "counted.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"publish_source(Path({str(tmp_path / 'people.parquet')!r}), SCHEMA, ASKED, Path({str(tmp_path / 'out')!r}), random=1)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})

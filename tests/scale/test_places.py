@@ -1,4 +1,4 @@
-"""People dealt and randomized by coins of their place: by the people alone, and by the law that memory follows."""
+"""People dealt and randomized by coins of their place, in files: by the people alone, and by the law of the plan."""
 
 import itertools
 from collections import Counter
@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from sfumato.groups.anatomy import assign_by_anatomy
-from sfumato.groups.blind import round_robin
+from sfumato.groups import anatomy
+from sfumato.groups.anatomy import AnatomySlots, Listed, assign_by_anatomy
+from sfumato.groups.blind import RoundRobin
 from sfumato.randomize.plan import Part, RandomizationPlan
-from sfumato.randomness import SeededRandomness
-from sfumato.scale import blind
-from sfumato.scale.blind import AnatomySlots, RoundRobin, deal
+from sfumato.randomness import Randomness, SeededRandomness
+from sfumato.scale.blind import deal
+from sfumato.scale.counted import _Filed
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.scale.places import BLOCK, coins, sorted_files
+from sfumato.scale.places import sorted_files
 from sfumato.scale.randomized import RecordCodes, randomized_records
 
 FALSE_ALARM = 1e-6
@@ -29,13 +30,6 @@ def blocks_of(columns, place, rows=3):
     for begin in range(0, len(columns[0]), rows):
         found.append([column[begin : begin + rows] for column in columns])
     return found
-
-
-def test_the_coin_of_a_place_is_the_same_whoever_draws_it():
-    whole = coins(SeededRandomness(3), 0, 3 * BLOCK)
-    for begin, end in ((0, 5), (BLOCK - 2, BLOCK + 2), (7, 2 * BLOCK + 1), (2 * BLOCK, 3 * BLOCK), (9, 9)):
-        assert (coins(SeededRandomness(3), begin, end) == whole[begin:end]).all()
-    assert len(np.unique(whole)) == len(whole)
 
 
 @pytest.mark.parametrize("at_once", [4, 50, 10_000])
@@ -54,18 +48,24 @@ def test_files_are_sorted_as_a_whole(tmp_path, at_once, sizes):
 def test_slots_by_arithmetic_are_those_of_the_plan(tmp_path):
     allocation, numbers = np.array([[4, 3], [5, 0], [3, 6]]), np.array([3, 2])
     order = np.array([2, 0, 1])
-    listed = np.split(round_robin(allocation, numbers, order), np.cumsum(allocation.sum(axis=1))[:-1])
+    listed, turn = [[], [], []], [0, 0]
+    for value in order.tolist():  # one slot after another
+        for j in range(2):
+            for _ in range(allocation[value, j]):
+                listed[value].append(3 * j + turn[j] % numbers[j])
+                turn[j] += 1
     slots = RoundRobin(allocation, numbers, order)
     for value, expected in enumerate(listed):
-        assert slots.take(value, 0, len(expected)).tolist() == expected.tolist()
-        assert slots.take(value, 2, 4).tolist() == expected[2:4].tolist()
+        assert slots.take(value, 0, len(expected)).tolist() == expected
+        assert slots.take(value, 2, 4).tolist() == expected[2:4]
 
 
 def test_anatomys_slots_hold_every_value_once(tmp_path, monkeypatch):
     counts = np.array([50, 40, 33, 17, 9])
     for at_once in (1 << 20, 7):
-        monkeypatch.setattr(blind, "_GROUPS", at_once)
-        slots = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), tmp_path / str(at_once))
+        monkeypatch.setattr(anatomy, "AT_ONCE", at_once)
+        shelves = [_Filed(tmp_path / f"{at_once} {value}") for value in range(5)]
+        slots = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), shelves)
         held = [slots.take(value, 0, int(count)) for value, count in enumerate(counts)]
         assert all(len(set(groups.tolist())) == len(groups) for groups in held)
         assert sorted(Counter(np.concatenate(held).tolist()).values()) == [2] * 73 + [3]
@@ -73,9 +73,12 @@ def test_anatomys_slots_hold_every_value_once(tmp_path, monkeypatch):
     monkeypatch.undo()
     codes = np.repeat(np.arange(5), counts)
     there = assign_by_anatomy(codes, counts, 2, np.argsort(counts), SeededRandomness(1))
-    whole = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), tmp_path / "again")
+    whole = AnatomySlots(counts, 2, np.argsort(counts), SeededRandomness(1), [Listed() for _ in counts])
     for value, count in enumerate(counts):
         assert sorted(whole.take(value, 0, int(count))) == sorted(there.group[codes == value])
+    monkeypatch.setattr(anatomy, "AT_ONCE", 7)
+    small = assign_by_anatomy(codes, counts, 2, np.argsort(counts), SeededRandomness(1))
+    assert sorted(np.bincount(small.group).tolist()) == sorted(np.bincount(there.group).tolist())
 
 
 def together(columns, sizes, slots, seed, place, at_once=1000):
@@ -102,7 +105,9 @@ def test_every_placement_is_equally_likely(tmp_path):
     assert sum(seen) == 1200
     assert chisquare(seen).pvalue > FALSE_ALARM
     with pytest.MonkeyPatch.context() as patch:  # a law that is wrong: only one bit of a coin is used
-        patch.setattr(blind, "coins", lambda *given: coins(*given) % np.uint64(2) * np.uint64(8) + np.arange(8, dtype=np.uint64))
+        usual = Randomness.at_places
+        one_bit = lambda *given: usual(*given) % np.uint64(2) * np.uint64(8) + np.arange(8, dtype=np.uint64)  # noqa: E731
+        patch.setattr(Randomness, "at_places", one_bit)
         assert chisquare(placements("wrong")).pvalue < FALSE_ALARM
 
 
@@ -125,11 +130,13 @@ def test_equal_coins_are_drawn_again(tmp_path, monkeypatch):
     slots = RoundRobin(np.array([[4], [4]]), np.array([4]), np.array([0, 1]))
     tried = []
 
+    usual = Randomness.at_places
+
     def drawn(random, begin, end):
         tried.append(begin)
-        return np.zeros(end - begin, np.uint64) if len(tried) == 1 else coins(random, begin, end)
+        return np.zeros(end - begin, np.uint64) if len(tried) == 1 else usual(random, begin, end)
 
-    monkeypatch.setattr(blind, "coins", drawn)
+    monkeypatch.setattr(Randomness, "at_places", drawn)
     _, group, _ = together(columns, [8, 2], slots, 1, tmp_path)
     assert len(tried) == 2
     assert sorted(group) == [0, 0, 1, 1, 2, 2, 3, 3]

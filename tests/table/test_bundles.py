@@ -130,9 +130,9 @@ def test_one_column_and_one_row_a_person_is_the_short_spelling():
         ({"secrets": {"x": ["d"]}, "sensitive": ["e"]}, "named twice"),
         ({"secrets": {"x": ["d", "d"]}}, "listed"),
         ({"secrets": {"x": ["d", "a"]}}, "listed"),
-        ({"secrets": {"x": []}}, "columns that mean the same"),
+        ({"secrets": {"x": []}}, "mean the same"),
         ({"secrets": ["d"]}, "name = columns"),
-        ({"secrets": {"x": ["d", "e"], "y": ["f", "g"]}, "protect": "combination"}, "each is protected by itself"),
+        ({"secrets": {"x": ["d", "e"], "y": ["f", "g"]}, "protect": "combination"}, "protected by itself"),
         ({"secrets": {"x": ["d", "e"]}, "missing": {"x": "drop"}}, "leave her out"),
     ],
 )

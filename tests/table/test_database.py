@@ -60,7 +60,7 @@ def test_the_result_of_a_query_is_a_table(kind: str, request: pytest.FixtureRequ
     ("sql", "message"),
     [
         ("SELECT * FROM nobody", "a table that"),
-        ("SELEKT 1", "does not understand the query"),
+        ("SELEKT 1", "understand the query"),
         ("DELETE FROM people", "not one SELECT"),
         ("INSERT INTO people VALUES (1, 'f', 'x') RETURNING age", "not one SELECT"),
         ("CREATE TABLE more AS SELECT * FROM people", "not one SELECT"),
@@ -286,15 +286,15 @@ def test_a_query_of_a_postgresql_server_is_a_table(postgresql: str) -> None:
     [
         ("SELECT * FROM nobody", "a table that"),
         ("SELECT nothing FROM people", "a column that"),
-        ("SELEKT 1", "does not understand the query"),
-        ("DELETE FROM people", "does not understand the query"),
-        ("COPY people TO '/tmp/sfumato-copied'", "does not understand the query"),
-        ("COMMIT; DELETE FROM people", "does not understand the query"),
-        ("DO $$ BEGIN RAISE EXCEPTION 'a block'; END $$", "does not understand the query"),
+        ("SELEKT 1", "understand the query"),
+        ("DELETE FROM people", "understand the query"),
+        ("COPY people TO '/tmp/sfumato-copied'", "understand the query"),
+        ("COMMIT; DELETE FROM people", "understand the query"),
+        ("DO $$ BEGIN RAISE EXCEPTION 'a block'; END $$", "understand the query"),
         ("WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone", "not one SELECT"),
         ("SELECT age, nextval('counter') FROM people", "the query would write"),
         ("SELECT age, sex, ill AS sex FROM people", "columns 2, 3"),
-        ("SELECT age, ill::integer FROM people", "a value cannot be turned"),
+        ("SELECT age, ill::integer FROM people", "cannot be turned"),
     ],
 )
 def test_bad_queries_of_a_server_are_refused_without_its_words(sql: str, message: str, postgresql: str) -> None:

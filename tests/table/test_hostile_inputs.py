@@ -360,7 +360,7 @@ def test_what_is_no_file_is_refused_before_it_is_opened(
 
 
 def test_a_path_with_a_nul_is_no_path() -> None:
-    with pytest.raises(InputError, match="no path of a file"):
+    with pytest.raises(InputError, match="path of a"):
         read_arrow("people\0.csv")
 
 

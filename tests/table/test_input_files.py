@@ -93,7 +93,7 @@ def test_a_policy_for_named_columns_says_what_a_headerless_file_needs(tmp_path: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"names": ["a"]}, "the file has a header"),
+        ({"names": ["a"]}, "has a header"),
         ({"header": False, "names": ["a", "a"]}, "different, non-empty"),
         ({"header": "no"}, "true or false"),
         ({"sheet": 1}, "name of a sheet"),

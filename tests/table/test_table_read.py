@@ -109,7 +109,7 @@ def test_quoted_line_breaks_are_read_wherever_they_fall(write: Any) -> None:
     [
         ("", "the file is empty", "header line"),
         ("  \n", "the file is empty", "header line"),
-        ("age,postcode,diagnosis\n", "a header and no rows", "one line per person"),
+        ("age,postcode,diagnosis\n", "no rows", "one line per person"),
         ("age\n1\n2\n", "only one column", '";", "\\t", "|"'),
         ("age,age,postcode,diagnosis\n1,2,3,4\n", "is called 'age'", "rename"),
         (",age,postcode,diagnosis\n0,1,2,3\n", "column 1 has no name", "row numbers"),

@@ -21,8 +21,7 @@ from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.rerun import TINY, rerun
 from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
-from sfumato.groups._cut_kernels import LEAST_SHARE
-from sfumato.groups._rule_kernels import LEVELS, cut_of
+from sfumato.groups._rule_kernels import LEAST_SHARE, LEVELS, cut_of
 from sfumato.groups.cuts import Space
 from sfumato.groups.soft import SoftTests, refusing, usual_patience
 from sfumato.release.programs import program_of, refuses_by_bounds

@@ -61,19 +61,12 @@ def table_source(data: Path | None, database: str | None, sql: str | None) -> Pa
     return Database(database, sql)
 
 
-class EngineChoice(StrEnum):
-    """Who holds a table: this process in memory, DuckDB beyond it, or a Spark cluster."""
-
-    memory = "memory"
-    duckdb = "duckdb"
-    spark = "spark"
-
-
 EngineOption: TypeAlias = Annotated[
-    EngineChoice | None,
+    str | None,
     typer.Option(
         "--engine",
-        help="Who holds the table: memory, duckdb for one beyond it, or spark (Parquet files); by size otherwise.",
+        metavar="memory|duckdb|spark|…",
+        help="Who holds the table: memory, duckdb for one beyond it, spark (Parquet files), or one installed; by size otherwise.",
     ),
 ]
 MemoryOption: TypeAlias = Annotated[str | None, typer.Option("--memory", help="About how much memory an engine may use: 4GB.")]

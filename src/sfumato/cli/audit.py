@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli._options import (
-    EngineChoice,
     EngineOption,
     From,
     JsonOption,
@@ -94,7 +93,6 @@ def audit(
     from sfumato.admission import gated
     from sfumato.api import audit as check
     from sfumato.cli.large import audit_large
-    from sfumato.cli.publish import engine_of
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
@@ -115,7 +113,7 @@ def audit(
         large = is_large(release, table, engine, memory, alone=database is None and links is None and outsiders is None)
         if large:
             tell("checking the release", 0.1)
-            options = {"engine": engine_of(engine), "memory": memory, "named": str(named)}
+            options: dict[str, Any] = {"engine": engine, "memory": memory, "named": str(named)}
             report, how, original = audit_large(release, table, reader, kept, **options)
         elif table is not None or sql is not None:
             tell("reading the table", 0.1)
@@ -159,18 +157,17 @@ def _show_gate(passed: GateResult, policy: str) -> None:
             console().print(f"  {check.name}: {shown(check.why)}")
 
 
-def is_large(release: Path, table: Path | None, engine: EngineChoice | None, memory: str | None, *, alone: bool) -> bool:
+def is_large(release: Path, table: Path | None, engine: str | None, memory: str | None, *, alone: bool) -> bool:
     """Return whether a release is audited beyond memory: as asked, else by its size or that of the table.
 
     `alone`: there is nothing else that only an audit in memory reads.
     """
-    from sfumato.cli.publish import engine_of
     from sfumato.errors import PolicyError
     from sfumato.release.files import read_manifest
     from sfumato.scale.choice import beyond_memory
     from sfumato.scale.verb import audited_in_parts
 
-    chosen = engine_of(engine)
+    chosen = engine
     if chosen in ("duckdb", "spark"):
         if not alone:
             raise PolicyError(f"--engine {chosen}: --from, --links and --outsiders are read in memory", hint="--engine memory")

@@ -12,7 +12,6 @@ import typer
 
 from sfumato.cli._options import (
     DataFiles,
-    EngineChoice,
     EngineOption,
     Format,
     From,
@@ -85,7 +84,7 @@ def publish(
             from sfumato.scale.engine import ResourceLimits
 
             limits = ResourceLimits.of(memory, workers)
-            document, audit = by_engine(data, policy, out, engine=engine_of(engine), limits=limits, seed=seed, receipts=receipts)
+            document, audit = by_engine(data, policy, out, engine=engine, limits=limits, seed=seed, receipts=receipts)
         else:
             source = table_source(data[0] if data else None, database, sql)
             document, audit = from_memory(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
@@ -97,27 +96,22 @@ def publish(
     show_published(document, audit)
 
 
-def is_large(data: list[Path] | None, database: str | None, engine: EngineChoice | None, memory: str | None) -> bool:
+def is_large(data: list[Path] | None, database: str | None, engine: str | None, memory: str | None) -> bool:
     """Return whether an engine publishes these files: as asked, else by size."""
     from sfumato.errors import PolicyError
-    from sfumato.scale.choice import beyond_memory
+    from sfumato.scale.choice import beyond_memory, require_engine
 
-    chosen = engine_of(engine)
+    require_engine(engine)
     if database is not None or not data or str(data[0]) == "-":
-        if chosen in ("duckdb", "spark"):
-            raise PolicyError(f"--engine {chosen}: it reads files and directories", hint="write the table as Parquet first")
+        if engine not in (None, "memory"):
+            raise PolicyError(f"--engine {engine}: it reads files and directories", hint="write the table as Parquet first")
         return False
-    large = beyond_memory(data if len(data) > 1 else data[0], chosen)
+    large = beyond_memory(data if len(data) > 1 else data[0], engine)
     if not large and len(data) > 1:
         raise PolicyError("--engine memory: it reads one file", hint="--engine duckdb reads several")
     if memory is not None and not large:
         raise PolicyError("--memory: it limits what an engine uses", hint="--engine duckdb, or leave it out")
     return large
-
-
-def engine_of(given: EngineChoice | None) -> Any:
-    """Return the engine that was asked for, as the library names it."""
-    return None if given is None else given.value
 
 
 def refuse_beyond_memory(format: Format, links: Path | None) -> None:

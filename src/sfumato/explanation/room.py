@@ -16,7 +16,8 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
 from sfumato.methods.bands import incidence_of, strata_of
-from sfumato.methods.base import MAKING, secrets_of, table_bounds
+from sfumato.methods.base import MAKING, table_bounds
+from sfumato.methods.task import secrets_of
 from sfumato.privacy import MODELS, BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
 from sfumato.randomness import SeededRandomness

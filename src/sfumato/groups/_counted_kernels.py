@@ -1,115 +1,96 @@
-"""Cutting a box by what was counted of it, without its people: the same acceptances as in `cut_level`, on the same counts."""
+"""Boxes of which only counts are known, as the one rule of cuts sees them; and counting people in the boxes of a tree."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Even, Safe, TightCut, implement, least_side, widest
-from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
-from sfumato.groups._rule_kernels import absent_code, cut_of, tight_cut
-from sfumato.groups._soft_kernels import Soft, before_test, passes
+from sfumato.arrays import Integers
+from sfumato.groups._rule_kernels import (
+    absent_code,
+    both_cover,
+    column_of,
+    cut_across,
+    ends_of,
+    entries_of,
+    events_by_code,
+    events_left,
+    histogram_of,
+    implement,
+)
 
 
-def choose(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    """Return a column's cut as `cut_of` does: last code on the left, code that goes left too, size of the left side.
+class Counts(NamedTuple):
+    """What was counted of a box: its codes, those of all columns one after another, and what else an acceptance looks at.
 
-    `histogram` counts the codes of the column in the box. `known` has the counts of events that this acceptance looks at beside
-    those of the box: of every code, of the left side, or none.
+    Rows at[j] … at[j + 1] of `known` are counts of events for column j: of every code, of the left side of a cut, or none.
     """
-    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
+
+    histogram: Integers
+    known: Integers
+    at: Integers
 
 
-def _safely(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    return cut_of(histogram, kind, size, least)
+class CountsAcross(NamedTuple):
+    """The same along one column."""
+
+    histogram: Integers
+    known: Integers
+    width: int
+    kind: int
 
 
-def _tightly(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    return tight_cut(known, histogram, kind, size, least, counts, acceptance.need, acceptance.start)
+def _column_of_counts(box: Any, axes: Any, j: int) -> Any:
+    mine = box.histogram[axes.first[j] : axes.first[j + 1]]
+    return CountsAcross(mine, box.known[box.at[j] : box.at[j + 1]], len(mine), axes.kind[j])
 
 
-def _softly(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    account, need, start = acceptance.ledger[0], acceptance.need, acceptance.start
-    boundary, also, left = cut_of(histogram, kind, size, least)
-    if left > 0:
-        verdict = before_test(left, size, counts, account, need, start)
-        if verdict == 0 or (verdict < 0 and not passes(known[0], left, size, counts, account, need, start)):
-            left = 0
-    return boundary, also, left
-
-
-def _classically(acceptance: Any, histogram: Any, kind: int, size: int, counts: Any, least: int, known: Any) -> Any:
-    absent = absent_code(len(histogram), kind)
-    codes = absent if absent >= 0 else len(histogram)
-    lost = histogram[absent] if absent >= 0 else 0
-    at, code, distinct, total = np.empty(codes, np.int64), np.empty(codes, np.int64), 0, 0
-    for c in range(codes):
-        if histogram[c] > 0:
-            total += histogram[c]
-            at[distinct], code[distinct] = total, c
-            distinct += 1
-    for cut in boundaries(at[:distinct], lost, size, least):
-        b, joins = cut // 2, cut % 2
-        left = at[b] + joins * lost
-        if acceptance.look:
-            mine = np.zeros(len(counts), np.int64)
-            for c in range(code[b] + 1):
-                mine += known[c]
-            if joins == 1:
-                mine += known[absent]
-            if not satisfies(mine, left, acceptance) or not satisfies(counts - mine, size - left, acceptance):
-                continue
-        return code[b], absent if joins == 1 else -1, left
-    return -1, -1, 0
-
-
-implement(choose, Safe, _safely)
-implement(choose, Classical, _classically)
-implement(choose, Even, _safely)
-implement(choose, TightCut, _tightly)
-implement(choose, Soft, _softly)
-
-
-@njit(cache=True)
-def spread(histogram: Any, kind: int, position: Any) -> float:
-    """Return how far apart the values of a column lie in a box, as the engine over people does."""
-    absent = absent_code(len(histogram), kind)
-    low, high = len(histogram), -1
-    for code in range(len(histogram) if absent < 0 else absent):
-        if histogram[code] > 0:
+def _ends_of_counts(column: Any) -> Any:
+    absent = absent_code(column.width, column.kind)
+    low, high = column.width, -1
+    for code in range(column.width if absent < 0 else absent):
+        if column.histogram[code] > 0:
             low, high = min(low, code), code
-    if high < 0:
-        return 0.0
-    wide = float(position[high] - position[low])
-    return max(wide, 1e-9) if absent >= 0 and histogram[absent] > 0 else wide
+    return low, high, absent >= 0 and column.histogram[absent] > 0
+
+
+def _histogram_of_counts(column: Any) -> Any:
+    return column.histogram
+
+
+def _known(column: Any) -> Any:
+    return column.known
+
+
+def _entries_of_counts(column: Any, values: int) -> Any:
+    every = column.known.ravel()
+    keys = np.flatnonzero(every)
+    return keys, every[keys]
+
+
+def _known_left(column: Any, boundary: int, also: int) -> Any:
+    return column.known[0]
+
+
+def _seen_before(column: Any, boundary: int, also: int, left: int, cover: Any) -> Any:
+    return True  # columns across which no cut covers enough weigh nothing
+
+
+implement(column_of, Counts, _column_of_counts)
+implement(ends_of, CountsAcross, _ends_of_counts)
+implement(histogram_of, CountsAcross, _histogram_of_counts)
+implement(events_by_code, CountsAcross, _known)
+implement(entries_of, CountsAcross, _entries_of_counts)
+implement(events_left, CountsAcross, _known_left)
+implement(both_cover, CountsAcross, _seen_before)
 
 
 @njit(cache=True)
 def cut_counted(histogram: Any, counts: Any, size: int, known: Any, at: Any, axes: Any, acceptance: Any) -> Any:
-    """Cut one box across the first column that can be cut: column, boundary, code that goes left too, left size; size 0: none.
-
-    `histogram` has the codes of all columns one after another, as `axes.position` has; rows at[j] … at[j + 1] of `known` are for
-    column j.
-    """
-    first, kind = axes.first, axes.kind
-    least = least_side(acceptance, counts, size)
-    if size >= 2 * least:
-        score = np.zeros(len(kind))
-        for j in range(len(kind)):
-            here = slice(first[j], first[j + 1])
-            score[j] = axes.weights[j] * spread(histogram[here], kind[j], axes.position[here])
-        for _ in range(len(kind)):
-            j = widest(score)
-            if score[j] <= 0:
-                break
-            score[j] = 0
-            mine = histogram[first[j] : first[j + 1]]
-            boundary, also, left = choose(acceptance, mine, kind[j], size, counts, least, known[at[j] : at[j + 1]])
-            if left > 0:
-                return int(j), int(boundary), int(also), int(left)
-    return -1, -1, -1, 0
+    """Return the cut of a box of which this is known (see `Counts`), as `cut_across` does; `counts` are those of events."""
+    return cut_across(acceptance, Counts(histogram, known, at), counts, size, axes, np.zeros(len(axes.kind)))
 
 
 @njit(cache=True, nogil=True)

@@ -54,11 +54,3 @@ def covers(mine: Any, codes: Any, covering: Any) -> bool:
         if reaches(distinct[: j + 1], needed):
             return True
     return False
-
-
-@njit(cache=True)
-def both_cover(mine: Any, left: int, cover: Any) -> bool:
-    """Return whether the first `left` people and the others each cover enough; without a cover nothing is asked of them."""
-    if cover is None:
-        return True
-    return covers(mine[:left], cover.codes, cover.covering) and covers(mine[left:], cover.codes, cover.covering)

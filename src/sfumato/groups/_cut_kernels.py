@@ -1,14 +1,11 @@
 """Cutting boxes of people in two, level by level: plain loops over codes, the same result for any number of threads.
 
-There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
-is for an *acceptance* to say: a named tuple, for which one says what `least_side` and `divide` do (`implement`), as below for
-`Safe`, `TightCut` and `Even`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is
-compiled for each acceptance by itself.
+Which cut is made, if any, says the one rule (`_rule_kernels`); here are its histograms where people are at hand, and what becomes
+of their rows. An acceptance that moves people from one side of a cut to the other says so in `part`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -17,11 +14,22 @@ from numba import get_num_threads
 from numba.extending import overload
 
 from sfumato._jit import njit
-from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups._cover_kernels import CoverRule, both_cover
-from sfumato.groups._rule_kernels import absent_code, cut_of, tight_cut
-
-LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
+from sfumato.arrays import Array, Integers
+from sfumato.groups._cover_kernels import covers
+from sfumato.groups._rule_kernels import (
+    Axes,
+    absent_code,
+    both_cover,
+    column_of,
+    cut_across,
+    ends_of,
+    entries_of,
+    events_by_code,
+    events_left,
+    histogram_of,
+    implement,
+    of_box,
+)
 
 
 class Secret(NamedTuple):
@@ -49,76 +57,22 @@ class Incidence(NamedTuple):
     events: int
 
 
-class Axes(NamedTuple):
-    """Quasi space without its people (see `Space`), and how much each column counts.
+class Rows(NamedTuple):
+    """A box whose people are at hand: their rows, everybody's codes, and what everybody has."""
 
-    `published` is the published code of every code, column after column, where nobody holds the people.
-    """
-
-    first: Integers
-    kind: Integers
-    position: Floats
-    weights: Floats
-    published: Integers = np.zeros(0, np.int64)
+    mine: Array
+    codes: Array
+    secret: Secret | Incidence
 
 
-class Across(NamedTuple):
-    """A column that a box may be cut across: everybody's codes, how many codes there are, and of which kind."""
+class RowsAcross(NamedTuple):
+    """The same along one column: everybody's codes in it, how many codes there are, and of which kind."""
 
+    mine: Array
     codes: Array
     width: int
     kind: int
-
-
-class Safe(NamedTuple):
-    """A column's cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
-
-    need: Integers
-    start: Integers
-    floor: int
-    cover: CoverRule | None = None
-
-
-class TightCut(NamedTuple):
-    """The most even cut whose two sides, as they are, keep the bounds."""
-
-    need: Integers
-    start: Integers
-    floor: int
-    cover: CoverRule | None = None
-
-
-class Even(NamedTuple):
-    """A column's cut, if both sides hold at least `floor` people: no sensitive value decides anything."""
-
-    floor: int
-
-
-def least_side(acceptance: Any, counts: Any, size: int) -> int:
-    """Return how many people each side of a cut needs, in a box of `size` people with these counts of values."""
-    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
-
-
-def divide(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    """Cut the rows `mine` of a box across a column and return the size of the left side, 0 for no cut.
-
-    The rows of the left side are put first. `counts` are those of the secret's events in the box.
-    """
-    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
-
-
-def of_box(acceptance: Any, box: int) -> Any:
-    """Return the acceptance for one box of a level; most are the same for all boxes."""
-    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
-
-
-def implement(generic: Callable[..., Any], kind: type, compiled: Callable[..., Any]) -> None:
-    """Let a function that is for acceptances to say, as `divide` is, be this one for acceptances of this kind."""
-
-    def answer(acceptance: Any, *_: Any) -> Callable[..., Any] | None:
-        return compiled if getattr(acceptance, "instance_class", None) is kind else None
-
-    overload(generic, strict=False)(answer)  # strict: numba would want the parameters of `generic` written again
+    secret: Secret | Incidence
 
 
 @njit(cache=True)
@@ -229,34 +183,15 @@ def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:
     return total
 
 
-@njit(cache=True)
-def smallest_group(counts: Any, need: Any, start: Any) -> int:
-    """Return the smallest group in which these counts of events keep their bounds: the largest ⌈count / bound⌉."""
-    largest = 0
-    for value in range(len(counts)):
-        if counts[value] > 0:
-            least = need[start[value] + counts[value]]
-            if least > largest:
-                largest = least
-    return largest
+def _column_of_rows(box: Any, axes: Any, j: int) -> Any:
+    return RowsAcross(box.mine, box.codes[j], axes.first[j + 1] - axes.first[j], axes.kind[j], box.secret)
 
 
-@njit(cache=True)
-def widest(score: Any) -> int:
-    """Return the first of the columns with the highest score."""
-    best = 0
-    for column in range(1, len(score)):
-        if score[column] > score[best]:
-            best = column
-    return best
-
-
-@njit(cache=True)
-def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
-    """Return how far apart the values of a column lie in a box; a little where only missing and present ones differ."""
-    low, high, lost = len(position), -1, False
-    for row in mine:
-        code = column[row]
+def _ends_of_rows(column: Any) -> Any:
+    codes, absent = column.codes, absent_code(column.width, column.kind)
+    low, high, lost = column.width, -1, False
+    for row in column.mine:
+        code = codes[row]
         if code == absent:
             lost = True
             continue
@@ -264,10 +199,67 @@ def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
             low = code
         if code > high:
             high = code
-    if high < 0:
-        return 0.0
-    wide = position[high] - position[low]
-    return 1e-9 if lost and wide < 1e-9 else wide
+    return low, high, lost
+
+
+def _histogram_of_rows(column: Any) -> Any:
+    return count_codes(column.mine, column.codes, column.width)
+
+
+def _events_by_code_of_rows(column: Any) -> Any:
+    return count_by_code(column.mine, column.codes, column.width, column.secret)
+
+
+def _entries_of_rows(column: Any, values: int) -> Any:
+    keys, codes, values_of = np.empty(len(column.mine), np.int64), column.codes, column.secret.codes
+    for k in range(len(column.mine)):
+        row = column.mine[k]
+        keys[k] = np.int64(codes[row]) * values + values_of[0, row]
+    return np.sort(keys), np.ones(len(keys), np.int64)
+
+
+def _events_left_of_rows(column: Any, boundary: int, also: int) -> Any:
+    return count_events(left_rows(column.mine, column.codes, boundary, also), column.secret)
+
+
+def _rows_cover(column: Any, boundary: int, also: int, left: int, cover: Any) -> Any:
+    if cover is None:
+        return True
+    mine, codes = column.mine, column.codes
+    if not covers(left_rows(mine, codes, boundary, also), cover.codes, cover.covering):
+        return False
+    return covers(right_rows(mine, codes, boundary, also), cover.codes, cover.covering)
+
+
+implement(column_of, Rows, _column_of_rows)
+implement(ends_of, RowsAcross, _ends_of_rows)
+implement(histogram_of, RowsAcross, _histogram_of_rows)
+implement(events_by_code, RowsAcross, _events_by_code_of_rows)
+implement(entries_of, RowsAcross, _entries_of_rows)
+implement(events_left, RowsAcross, _events_left_of_rows)
+implement(both_cover, RowsAcross, _rows_cover)
+
+
+@njit(cache=True)
+def left_rows(rows: Any, codes: Any, boundary: int, also: int) -> Any:
+    """Return the rows on the left of a cut."""
+    found, many = np.empty(len(rows), rows.dtype), 0
+    for row in rows:
+        if codes[row] <= boundary or codes[row] == also:
+            found[many] = row
+            many += 1
+    return found[:many]
+
+
+@njit(cache=True)
+def right_rows(rows: Any, codes: Any, boundary: int, also: int) -> Any:
+    """Return the rows on the right of a cut."""
+    found, many = np.empty(len(rows), rows.dtype), 0
+    for row in rows:
+        if codes[row] > boundary and codes[row] != also:
+            found[many] = row
+            many += 1
+    return found[:many]
 
 
 @njit(cache=True)
@@ -294,60 +286,28 @@ def put(values: Any, where: Any) -> None:
         where[k] = values[k]
 
 
-def least_safely(acceptance: Any, counts: Any, size: int) -> Any:
-    """Return how many people keep the bounds whatever values they have."""
-    least = smallest_group(counts, acceptance.need, acceptance.start)
-    return least if least > acceptance.floor else acceptance.floor
+def part(acceptance: Any, mine: Any, codes: Any, boundary: int, also: int, left: int, counts: Any) -> int:
+    """Put the rows of the left side of a cut across a column first, and return how many these are."""
+    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
 
-def least_tightly(acceptance: Any, counts: Any, size: int) -> Any:
-    """Return a share of the box, or the floor."""
-    return max(acceptance.floor, -(-size // LEAST_SHARE))
+def _part_by_codes(acceptance: Any, mine: Any, codes: Any, boundary: int, also: int, left: int, counts: Any) -> Any:
+    return split_rows(mine, codes, boundary, also)
 
 
-def least_by_floor(acceptance: Any, counts: Any, size: int) -> Any:
-    """Return the floor, whatever the counts are."""
-    return acceptance.floor
+_OTHERWISE: set[str] = set()
 
 
-@njit(cache=True)
-def evenly(mine: Any, across: Any, least: int) -> int:
-    """Put the left side of a column's cut first and return its size, 0 where a side is too small: by quasi values."""
-    boundary, also, left = cut_of(count_codes(mine, across.codes, across.width), across.kind, len(mine), least)
-    return split_rows(mine, across.codes, boundary, also) if left > 0 else 0
+def part_otherwise(kind: type, compiled: Any) -> None:
+    """Let `part` be this one for acceptances of this kind."""
+    _OTHERWISE.add(kind.__name__)
+    implement(part, kind, compiled)
 
 
-def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    left = evenly(mine, across, least)
-    return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
-
-
-def _divide_tightly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    pairs, people = count_by_code(mine, across.codes, across.width, secret), count_codes(mine, across.codes, across.width)
-    boundary, also, left = tight_cut(pairs, people, across.kind, len(mine), least, counts, acceptance.need, acceptance.start)
-    left = split_rows(mine, across.codes, boundary, also) if left > 0 else 0
-    return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
-
-
-def _divide_evenly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    return evenly(mine, across, least)
-
-
-implement(least_side, Safe, least_safely)
-implement(least_side, TightCut, least_tightly)
-implement(least_side, Even, least_by_floor)
-implement(divide, Safe, _divide_safely)
-implement(divide, TightCut, _divide_tightly)
-implement(divide, Even, _divide_evenly)
-
-
-def _of_any_box(acceptance: Any, box: int) -> Any:
-    return acceptance
-
-
-@overload(of_box)
-def _same_for_all(acceptance: Any, box: int) -> Any:
-    return None if "ledger" in getattr(acceptance, "fields", ()) else _of_any_box
+@overload(part, strict=False)
+def _by_codes(acceptance: Any, *_: Any) -> Any:
+    kind = getattr(acceptance, "instance_class", None)
+    return None if kind is None or kind.__name__ in _OTHERWISE else _part_by_codes
 
 
 def cut_level(
@@ -378,23 +338,10 @@ def cut_boxes(
     where: Any, begin: int, end: int, codes: Any, axes: Any, secret: Any, rows: Any, low: Any, high: Any, acceptance: Any
 ) -> None:
     """Cut boxes of a level from `begin` up to `end`, each across the first column that can be cut, and set where."""
-    first, columns = axes.first, len(axes.kind)
-    score = np.zeros(columns)
+    score = np.zeros(len(axes.kind))
     for box in range(begin, end):
         mine, own = rows[low[box] : high[box]], of_box(acceptance, box)
         counts = count_events(mine, secret)
-        least = least_side(own, counts, len(mine))
-        if len(mine) < 2 * least:
-            continue
-        for j in range(columns):
-            absent = absent_code(first[j + 1] - first[j], axes.kind[j])
-            score[j] = axes.weights[j] * spread(mine, codes[j], absent, axes.position[first[j] : first[j + 1]])
-        for _ in range(columns):
-            j = widest(score)
-            if score[j] <= 0:
-                break
-            score[j] = 0
-            left = divide(own, mine, Across(codes[j], first[j + 1] - first[j], axes.kind[j]), secret, counts, least)
-            if left > 0:
-                where[box] = low[box] + left
-                break
+        j, boundary, also, left = cut_across(own, Rows(mine, codes, secret), counts, len(mine), axes, score)
+        if left > 0:
+            where[box] = low[box] + part(own, mine, codes[j], boundary, also, left, counts)

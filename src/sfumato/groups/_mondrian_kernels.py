@@ -8,21 +8,20 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, implement, least_side, put, split_rows
-from sfumato.groups._rule_kernels import absent_code
+from sfumato.groups._cut_kernels import part_otherwise, put
+from sfumato.groups._rule_kernels import absent_code, choose, entries_of, implement, least_side
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
 GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this
 
 
 class Classical(NamedTuple):
-    """The cut nearest the median whose two sides have k people and keep the bounds and a rule, in one of Mondrian's two ways.
+    """The cut nearest the median whose two sides have k people and keep the bounds and a rule: people with equal values together.
 
     `look` is False where nothing depends on sensitive values, so that the most even cut is the answer.
     """
 
     k: int
-    relaxed: bool
     look: bool
     need: Integers
     start: Integers
@@ -30,6 +29,12 @@ class Classical(NamedTuple):
     l: int
     most: Integers
     whole: Integers
+
+
+class Relaxed(NamedTuple):
+    """The same, but for halves where these are allowed: people at the median are divided in the order in which they stand."""
+
+    strict: Classical
 
 
 @njit(cache=True)
@@ -128,27 +133,27 @@ def boundaries(at: Any, lost: int, size: int, least: int) -> Any:
 
 
 @njit(cache=True)
-def strict_cut(classical: Any, mine: Any, column: Any, absent: int, sensitive: Any, counts: Any, least: int) -> int:
-    """Cut {value ≤ x} from {value > x} at the allowable x nearest the median and return the size of the left side, 0 for none."""
-    size, values = len(mine), len(counts)
-    keys = np.empty(size, np.int64)
+def strict_cut(classical: Any, entries: Any, absent: int, counts: Any, size: int, least: int) -> tuple[int, int, int]:
+    """Return the cut {value ≤ x} from {value > x} at the allowable x nearest the median: as `choose` does.
+
+    `entries` are the pairs of code and value that occur, and how often each does.
+    """
+    keys, times = entries
+    values = len(counts)
     lost = np.zeros(values, np.int64)
-    present = 0
-    for row in mine:
-        if column[row] == absent:
-            lost[sensitive.codes[0, row]] += 1
-        else:
-            keys[present] = np.int64(column[row]) * values + sensitive.codes[0, row]
-            present += 1
-    keys = np.sort(keys[:present])
-    at = np.empty(present, np.int64)
-    codes = np.empty(present, np.int64)
-    distinct = 0
-    for k in range(present):
-        if k == present - 1 or keys[k + 1] // values != keys[k] // values:
-            at[distinct], codes[distinct] = k + 1, keys[k] // values
+    present, gone = 0, 0
+    at, codes, end = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    distinct, people = 0, 0
+    for k in range(len(keys)):
+        code = keys[k] // values
+        if code == absent:  # the highest
+            lost[keys[k] % values] += times[k]
+            gone += times[k]
+            continue
+        present, people = k + 1, people + times[k]
+        if k + 1 == len(keys) or keys[k + 1] // values != code:
+            at[distinct], codes[distinct], end[distinct] = people, code, present
             distinct += 1
-    gone = size - present
     # One walk down and one walk up from the median, with the missing on either side: each moves outwards only.
     walks, reached = np.zeros((4, values), np.int64), np.zeros(4, np.int64)
     for cut in boundaries(at[:distinct], gone, size, least):
@@ -156,23 +161,23 @@ def strict_cut(classical: Any, mine: Any, column: Any, absent: int, sensitive: A
         left = at[b] + joins * gone
         if classical.look:
             walk = 2 * joins + int(2 * left > size)
-            for k in range(reached[walk], at[b]):
-                walks[walk, keys[k] % values] += 1
-            for k in range(at[b], reached[walk]):
-                walks[walk, keys[k] % values] -= 1
-            reached[walk] = at[b]
+            for k in range(reached[walk], end[b]):
+                walks[walk, keys[k] % values] += times[k]
+            for k in range(end[b], reached[walk]):
+                walks[walk, keys[k] % values] -= times[k]
+            reached[walk] = end[b]
             side = walks[walk] + joins * lost
             if not satisfies(side, left, classical):
                 continue
             if not satisfies(counts - side, size - left, classical):
                 continue
-        return split_rows(mine, column, codes[b], absent if joins == 1 else -1)
-    return 0
+        return int(codes[b]), int(absent if joins == 1 else -1), int(left)
+    return -1, -1, 0
 
 
 @njit(cache=True)
-def median_cut(classical: Any, mine: Any, column: Any, sensitive: Any, counts: Any) -> int:
-    """Cut into halves whose sizes differ by at most one and return the size of the left one, 0 where that is not allowed.
+def median_cut(classical: Any, mine: Any, column: Any, sensitive: Any, counts: Any) -> tuple[int, int]:
+    """Return the median and the size of the left one of two halves that differ by one at most; size 0 where they are not allowed.
 
     People at the median are divided in the order in which they stand, which is a shuffled one. Missing is the highest value.
     """
@@ -183,35 +188,58 @@ def median_cut(classical: Any, mine: Any, column: Any, sensitive: Any, counts: A
         codes[k] = column[mine[k]]
     median = np.sort(codes)[half - 1]
     room = half - (codes < median).sum()
-    goes = np.empty(size, np.bool_)
     side = np.zeros(len(counts), np.int64)
     for k in range(size):
-        goes[k] = codes[k] < median
-        if codes[k] == median and room > 0:
-            goes[k] = True
+        if codes[k] > median or (codes[k] == median and room == 0):
+            continue
+        if codes[k] == median:
             room -= 1
-        if goes[k]:
-            side[sensitive.codes[0, mine[k]]] += 1
+        side[sensitive.codes[0, mine[k]]] += 1
     if not satisfies(side, half, classical):
-        return 0
+        return -1, 0
     if not satisfies(counts - side, size - half, classical):
-        return 0
-    lefts, rights = mine[goes], mine[~goes]
-    put(lefts, mine)
-    put(rights, mine[half:])
-    return half
+        return -1, 0
+    return int(median), int(half)
 
 
 def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:
     return acceptance.k
 
 
-def _divide_classically(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    left = median_cut(acceptance, mine, across.codes, secret, counts) if acceptance.relaxed else 0
-    if left > 0:
-        return left
-    return strict_cut(acceptance, mine, across.codes, absent_code(across.width, across.kind), secret, counts, least)
+def _choose_classically(acceptance: Any, column: Any, counts: Any, size: int, least: int) -> Any:
+    absent = absent_code(column.width, column.kind)
+    return strict_cut(acceptance, entries_of(column, len(counts)), absent, counts, size, least)
+
+
+def _least_relaxed(acceptance: Any, counts: Any, size: int) -> Any:
+    return acceptance.strict.k
+
+
+def _choose_relaxed(acceptance: Any, column: Any, counts: Any, size: int, least: int) -> Any:
+    median, half = median_cut(acceptance.strict, column.mine, column.codes, column.secret, counts)
+    if half > 0:
+        return median, -1, half
+    absent = absent_code(column.width, column.kind)
+    return strict_cut(acceptance.strict, entries_of(column, len(counts)), absent, counts, size, least)
+
+
+def _part_relaxed(acceptance: Any, mine: Any, codes: Any, boundary: int, also: int, left: int, counts: Any) -> Any:
+    goes, room = np.empty(len(mine), np.bool_), left
+    for k in range(len(mine)):
+        goes[k] = codes[mine[k]] < boundary or codes[mine[k]] == also
+        room -= int(goes[k])
+    for k in range(len(mine)):  # of those at the boundary the first ones, as many as there is room for
+        if codes[mine[k]] == boundary and room > 0:
+            goes[k] = True
+            room -= 1
+    lefts, rights = mine[goes], mine[~goes]
+    put(lefts, mine)
+    put(rights, mine[left:])
+    return left
 
 
 implement(least_side, Classical, _least_classically)
-implement(divide, Classical, _divide_classically)
+implement(choose, Classical, _choose_classically)
+implement(least_side, Relaxed, _least_relaxed)
+implement(choose, Relaxed, _choose_relaxed)
+part_otherwise(Relaxed, _part_relaxed)

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cover_kernels import CoverRule, both_cover
-from sfumato.groups._cut_kernels import (
-    count_events,
-    divide,
-    evenly,
+from sfumato.groups._cover_kernels import CoverRule
+from sfumato.groups._rule_kernels import (
+    both_cover,
+    choose,
+    cut_of,
+    events_left,
+    histogram_of,
     implement,
     least_by_floor,
     least_side,
@@ -134,20 +136,20 @@ def passes(here: Any, left: int, size: int, counts: Any, entry: Any, need: Any, 
     return False
 
 
-@njit(cache=True, inline="always")
-def accepts(mine: Any, left: int, sensitive: Any, counts: Any, entry: Any, need: Any, start: Any) -> bool:
-    """Return whether the first `left` people are cut from the others; a refusal that tells something is put to the account."""
-    verdict = before_test(left, len(mine), counts, entry, need, start)
-    if verdict >= 0:
-        return verdict == 1
-    return passes(count_events(mine[:left], sensitive), left, len(mine), counts, entry, need, start)
-
-
-def _divide_softly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    left = evenly(mine, across, least)
-    if left == 0 or not both_cover(mine, left, acceptance.cover):
-        return 0
-    return left if accepts(mine, left, secret, counts, acceptance.ledger[0], acceptance.need, acceptance.start) else 0
+def _choose_softly(acceptance: Any, column: Any, counts: Any, size: int, least: int) -> Any:
+    boundary, also, left = cut_of(histogram_of(column), column.kind, size, least)
+    if left > 0 and not both_cover(column, boundary, also, left, acceptance.cover):
+        left = 0
+    if left > 0:
+        entry, need, start = acceptance.ledger[0], acceptance.need, acceptance.start
+        verdict = before_test(left, size, counts, entry, need, start)
+        if verdict < 0:
+            accepted = passes(events_left(column, boundary, also), left, size, counts, entry, need, start)
+        else:
+            accepted = verdict == 1
+        if not accepted:
+            left = 0
+    return boundary, also, left
 
 
 def _account_of_box(acceptance: Any, box: int) -> Any:
@@ -155,5 +157,5 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
 
 
 implement(least_side, Soft, least_by_floor)  # caps are for the test to keep
-implement(divide, Soft, _divide_softly)
+implement(choose, Soft, _choose_softly)
 implement(of_box, Soft, _account_of_box)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import Infeasible
 from sfumato.exact import percent
 from sfumato.groups._anatomy_kernel import draw_groups
-from sfumato.groups.blind import deal
+from sfumato.groups.blind import Slots, deal
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
@@ -54,27 +55,68 @@ def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, r
     so, as for blind buckets, every placement of a group's values on its people is equally likely. Ties between equally frequent
     values fall to the first in `order`.
     """
-    total = int(counts.sum())
-    groups = total // l
-    slot_group, slot_value, left = draw_groups(counts[order], l, groups)
-    slots: list[tuple[Integers, Integers]] = [(slot_group, order[slot_value])]
-    members = np.zeros((0,), np.int64)
-    if left.any():
-        members = order[np.repeat(np.arange(len(left)), left)]
-        slots.append((_places_for(members, slot_group, order[slot_value], groups, random.spawn(Step.PLACES)), members))
-    group = np.concatenate([pair[0] for pair in slots])
-    value = np.concatenate([pair[1] for pair in slots])
-    by_value = np.argsort(value, kind="stable")
-    return Grouping(deal(codes, group[by_value], random), groups, "blind")
+    slots = AnatomySlots(counts, l, order, random, [Listed() for _ in counts])
+    return Grouping(deal(codes, slots.all(counts.tolist()), random), slots.groups, "blind")
 
 
-def _places_for(members: Integers, slot_group: Integers, slot_value: Integers, groups: int, random: Randomness) -> Integers:
-    """Return, for each left-over value, a uniformly drawn group that does not hold it yet."""
-    places = np.empty(len(members), np.int64)
-    for k, value in enumerate(members):
-        held = np.append(slot_group[slot_value == value], places[:k][members[:k] == value])
-        places[k] = places_for(held, groups, random)
-    return places
+AT_ONCE = 1 << 20
+"""Groups are drawn so many at a time."""
+
+
+class Shelf(Protocol):
+    """Where numbers are kept one after another, in memory or in a file."""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+
+    def add(self, numbers: Integers) -> None:
+        """Keep these too."""
+
+    def part(self, begin: int, end: int) -> Integers:
+        """Return those from one place up to another."""
+
+
+class Listed:
+    """Numbers in memory."""
+
+    def __init__(self) -> None:
+        self.parts: list[Integers] = []
+        self.total = 0
+
+    def add(self, numbers: Integers) -> None:
+        """Keep these too."""
+        self.parts.append(numbers)
+        self.total += len(numbers)
+
+    def part(self, begin: int, end: int) -> Integers:
+        """Return those from one place up to another."""
+        self.parts = [np.concatenate([np.zeros(0, np.int64), *self.parts])]
+        return self.parts[0][begin:end]
+
+
+class AnatomySlots(Slots):
+    """The slots of Anatomy's groups, those of each value on a shelf, and then who is left over: drawn some groups at a time."""
+
+    def __init__(self, counts: Integers, l: int, order: Integers, random: Randomness, shelves: Sequence[Shelf]) -> None:
+        self.groups, self.shelves = int(counts.sum()) // l, shelves
+        left = counts.copy()
+        for begin in range(0, self.groups, AT_ONCE):
+            group, value, left[order] = draw_groups(left[order], l, min(AT_ONCE, self.groups - begin))
+            group, value = group + begin, order[value]
+            for one in np.unique(value).tolist():
+                shelves[one].add(group[value == one])
+        self.extra: list[list[int]] = [[] for _ in counts]
+        drawn = random.spawn(Step.PLACES)
+        for one in np.repeat(order, left[order]).tolist():
+            held = np.append(shelves[one].part(0, shelves[one].total), np.array(self.extra[one], dtype=np.int64))
+            self.extra[one].append(places_for(held, self.groups, drawn))
+
+    def take(self, value: int, begin: int, end: int) -> Integers:
+        """Return the groups of these people of a value."""
+        shelf, extra = self.shelves[value], self.extra[value]
+        more = extra[max(begin - shelf.total, 0) : max(end - shelf.total, 0)]
+        return np.append(shelf.part(begin, min(end, shelf.total)), np.array(more, dtype=np.int64))
 
 
 def places_for(held: Integers, groups: int, random: Randomness) -> int:

@@ -8,41 +8,63 @@ reader who knows the program, the plan and the order of the input.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
-from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 
 
 def deal(codes: Array, slots: Integers, random: Randomness) -> Small:
-    """Return a bucket per row: the rows of each value, in random order, take that value's slots.
+    """Return a bucket per row: the rows of each value, in an order of coins by place, take that value's slots.
 
     `slots` lists the bucket of every slot, all slots of value 0 first, then value 1, …, as many as the value has rows.
     """
-    shuffled = random.spawn(Step.DEAL).permutation(len(codes))
-    by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
     bucket = np.empty(len(codes), np.int32)
-    bucket[by_value] = slots
+    bucket[random.spawn(Step.DEAL).ranked(codes)] = slots
     return bucket
 
 
-def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Integers:
-    """Return the bucket of every slot, value by value: within a size class the slots go round its buckets.
+class Slots(ABC):
+    """Which group takes the people of a value, in the order of their coins."""
 
-    `allocation[i, j]` is how many records of value i go to class j, which has `numbers[j]` buckets; `order` is the order in
-    which values take their turn. A value gets ⌊·⌋ or ⌈·⌉ of its share in every bucket of a class ([F' §4.1], Lemma 2).
+    groups: int
+
+    @abstractmethod
+    def take(self, value: int, begin: int, end: int) -> Integers:
+        """Return the groups of these people of a value."""
+
+    def all(self, counts: Sequence[int]) -> Integers:
+        """Return the groups of everybody, value by value, where so many have each."""
+        return np.concatenate([self.take(value, 0, int(count)) for value, count in enumerate(counts)])
+
+
+class RoundRobin(Slots):
+    """The slots of a plan: within a size class those of a value, and then those of the next, go round its buckets.
+
+    `allocation[i, j]` is how many people of value i go to class j, which has `numbers[j]` buckets; `order` is the order in which
+    values take their turn. A value gets ⌊·⌋ or ⌈·⌉ of its share in every bucket of a class ([F' §4.1], Lemma 2).
     """
-    first = np.cumsum(numbers) - numbers
-    turn = np.zeros_like(allocation)
-    turn[order] = np.cumsum(allocation[order], axis=0) - allocation[order]
-    size = allocation.ravel()
-    which = np.repeat(np.tile(np.arange(len(numbers)), len(allocation)), size)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size)
-    return first[which] + (np.repeat(turn.ravel(), size) + within) % numbers[which]
+
+    def __init__(self, allocation: Integers, numbers: Integers, order: Integers) -> None:
+        self.allocation, self.numbers, self.order, self.groups = allocation, numbers, order, int(numbers.sum())
+
+    def take(self, value: int, begin: int, end: int) -> Integers:
+        """Return the groups of these people of a value."""
+        ends = np.cumsum(self.allocation[value])
+        before = self.order[: int(np.flatnonzero(self.order == value)[0])]
+        turn = self.allocation[before].sum(axis=0)
+        first = np.cumsum(self.numbers) - self.numbers
+        place = np.arange(begin, end)
+        which = np.searchsorted(ends, place, side="right")
+        within = place - (ends - self.allocation[value])[which]
+        groups: Integers = first[which] + (turn[which] + within) % self.numbers[which]
+        return groups
 
 
-def assign_blindly(codes: Array, allocation: Integers, numbers: Integers, order: Integers, random: Randomness) -> Grouping:
-    """Return a grouping that follows the plan, people at random."""
-    return Grouping(deal(codes, round_robin(allocation, numbers, order), random), int(numbers.sum()), "blind")
+def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Integers:
+    """Return the bucket of every slot, value by value: see `RoundRobin`."""
+    return RoundRobin(allocation, numbers, order).all(allocation.sum(axis=1).tolist())

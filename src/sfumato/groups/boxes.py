@@ -60,13 +60,8 @@ def cut_into_boxes(
             )
             for k, (rows, own) in enumerate(zip(np.split(order, begins[1:]), bounds.bands, strict=True))
         ]
-        grouping = _side_by_side(parts, order)
-    else:
-        grouping = cut_boxes(
-            space, sensitive, bounds, tight=tight, floor=floor, weights=chosen, soft=soft, random=random, strata=strata
-        )
-    stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
-    return replace(grouping, figures={"share_in_boxes_at_the_floor": float(stopped)})
+        return _side_by_side(parts, order)
+    return cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen, soft=soft, random=random, strata=strata)
 
 
 def _events_of(secret: Incidence, rows: Array) -> Incidence:

@@ -7,7 +7,7 @@ divided once more, by its values in their published order, only so that its rows
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -17,9 +17,9 @@ import numpy as np
 
 from sfumato.arrays import Flags, Integers
 from sfumato.groups._counted_kernels import cut_counted
-from sfumato.groups._cut_kernels import Axes, Secret, TightCut, add_sets
+from sfumato.groups._cut_kernels import Secret, add_sets
 from sfumato.groups._mondrian_kernels import Classical
-from sfumato.groups._rule_kernels import ORDERED, cut_of
+from sfumato.groups._rule_kernels import ORDERED, Axes, Even, TightCut, cut_of
 from sfumato.groups.soft import Accounts
 from sfumato.privacy.bounds import Bounds
 
@@ -99,11 +99,12 @@ class _Growing:
         histogram, counts = (np.concatenate(parts) for parts in zip(*each, strict=True))
         return histogram, self.with_sets(counts)
 
-    def pairs(self, nodes: list[int]) -> Callable[[int], Integers]:
-        """Return a function that gives the counts of events by code of each of these nodes, asked for in their order."""
+    def pairs(self, nodes: list[int]) -> Iterator[Integers]:
+        """Yield the counts of events by code of each of these nodes."""
         cells = int(self.axes.first[-1]) * self.secret.values
-        parts = (part for box in self._boxes(nodes, cells) for part in self.tally.pairs(self.tree, box))
-        return lambda _: self.with_sets(next(parts))
+        for box in self._boxes(nodes, cells):
+            for part in self.tally.pairs(self.tree, box):
+                yield self.with_sets(part)
 
     def lefts(self, nodes: list[int], boundary: Integers, also: Integers) -> Integers:
         """Return the counts of events left of a cut in every column."""
@@ -215,41 +216,51 @@ def _level(
     none_at = np.zeros(len(axes.kind) + 1, np.int64)
 
     weights = np.tile(axes.weights, (len(nodes), 1))  # 0 for columns that a box must not be cut across
+    every = list(range(len(nodes)))
 
-    def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> CountedCut:
+    def cut(box: int, rule: tuple[Any, ...], known: Integers = nothing, at: Integers = none_at) -> CountedCut:
         mine = axes._replace(weights=weights[box])
-        cut_made: CountedCut = cut_counted(histogram[box], counts[box], int(sizes[box]), known, at, mine, rule)
-        return cut_made
-
-    def cuts(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> list[CountedCut]:
-        """Return the cuts of a box, one a column, in the order in which they are tried; only the first where no α is kept."""
-        made = [cut(box, rule, known, at)]
-        while alpha is not None and made[-1][3]:
-            weights[box, made[-1][0]] = 0.0
-            made.append(cut(box, rule, known, at))
+        made: CountedCut = cut_counted(histogram[box], counts[box], int(sizes[box]), known, at, mine, rule)
         return made
 
-    boxes = range(len(nodes))
+    def proposed(boxes: list[int], rule: tuple[Any, ...], known: list[Integers]) -> tuple[Integers, Integers]:
+        """Return the cut of every column of these boxes: boundary and code that goes left too, −1 where there is none."""
+        boundary = np.full((len(boxes), len(axes.kind)), -1, np.int64)
+        also = boundary.copy()
+        for k, box in enumerate(boxes):
+            kept = weights[box].copy()
+            for j in np.flatnonzero(kept).tolist():
+                weights[box] = np.where(np.arange(len(kept)) == j, kept, 0.0)
+                _, *cut_made, left = cut(box, rule, known[k], axes.first) if known else cut(box, rule)
+                if left:
+                    boundary[k, j], also[k, j] = cut_made
+            weights[box] = kept
+        return boundary, also
+
     if isinstance(acceptance, Accounts):
+        even = Even(max(acceptance.floor, 1))
         if alpha is not None:
-            boundary, also = _candidates(axes, histogram, sizes, max(acceptance.floor, 1))
-            weights *= growing.covered(nodes, histogram, boundary, also, alpha)
+            weights *= growing.covered(nodes, histogram, *proposed(every, even, []), alpha)
         open_ = acceptance.level(low, high)
-        made = [cut(box, _of_box(open_, box), nothing, none_at) for box in boxes]
+        made = [cut(box, _of_box(open_, box)) for box in every]
         late = acceptance.waiting
         tossed = acceptance.tossed(late, low[late], high[late])
         if len(late):
-            boundary, also = _candidates(axes, histogram[late], sizes[late], tossed[2])
-            lefts = growing.lefts([nodes[box] for box in late.tolist()], boundary, also)
+            lefts = growing.lefts([nodes[box] for box in late.tolist()], *proposed(late.tolist(), even, []))
             each = np.arange(len(axes.kind) + 1)
             for k, box in enumerate(late.tolist()):
                 made[box] = cut(box, _of_box(tossed, k), lefts[k], each)
         acceptance.settle(low, np.array([cut[3] == 0 for cut in made]))
     elif isinstance(acceptance, (TightCut, Classical)):
-        pairs = growing.pairs(nodes)
-        made = _covering(growing, nodes, histogram, [cuts(box, acceptance, pairs(box), axes.first) for box in boxes], alpha)
+        pairs: Iterable[Integers] = growing.pairs(nodes)
+        if alpha is not None:
+            pairs = list(pairs)
+            weights *= growing.covered(nodes, histogram, *proposed(every, acceptance, pairs), alpha)
+        made = [cut(box, acceptance, known, axes.first) for box, known in zip(every, pairs, strict=True)]
     else:
-        made = _covering(growing, nodes, histogram, [cuts(box, acceptance, nothing, none_at) for box in boxes], alpha)
+        if alpha is not None:
+            weights *= growing.covered(nodes, histogram, *proposed(every, acceptance, []), alpha)
+        made = [cut(box, acceptance) for box in every]
     fresh: list[int] = []
     begins: list[int] = []
     for box, (column, last, beside, left) in enumerate(made):
@@ -266,33 +277,6 @@ def _level(
 def _of_box(acceptance: tuple[Any, ...], box: int) -> tuple[Any, ...]:
     """Return the acceptance of one box: the same, with the box's own account."""
     return acceptance._replace(ledger=acceptance.ledger[box : box + 1])  # type: ignore[attr-defined, no-any-return]
-
-
-def _covering(
-    growing: _Growing, nodes: list[int], histogram: Integers, tried: list[list[CountedCut]], alpha: Fraction | None
-) -> list[CountedCut]:
-    """Return for every box the first of its cuts whose sides cover enough, the last one, which is none, where no cut's do."""
-    if alpha is None:
-        return [cuts[0] for cuts in tried]
-    boundary = np.full((len(nodes), len(growing.axes.kind)), -1, np.int64)
-    also = boundary.copy()
-    for box, cuts in enumerate(tried):
-        for column, *cut, _ in cuts[:-1]:
-            boundary[box, column], also[box, column] = cut
-    fine = growing.covered(nodes, histogram, boundary, also, alpha)
-    return [next((cut for cut in cuts[:-1] if fine[box, cut[0]]), cuts[-1]) for box, cuts in enumerate(tried)]
-
-
-def _candidates(axes: Axes, histogram: Integers, sizes: Integers, floor: int) -> tuple[Integers, Integers]:
-    """Return the cut of every column of every box: boundary and code that goes left too, −1 where there is none."""
-    boundary = np.full((len(sizes), len(axes.kind)), -1, np.int64)
-    also = boundary.copy()
-    for box, size in enumerate(sizes.tolist()):
-        for j, kind in enumerate(axes.kind.tolist()):
-            last, beside, left = cut_of(histogram[box, axes.first[j] : axes.first[j + 1]], kind, size, floor)
-            if left > 0:
-                boundary[box, j], also[box, j] = last, beside
-    return boundary, also
 
 
 def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -19,12 +20,14 @@ from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, take
 from sfumato.basis import BasisName
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cover_kernels import CoverRule
-from sfumato.groups._cut_kernels import Axes, Incidence, Safe, Secret, TightCut, cut_level
-from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED
+from sfumato.groups._cut_kernels import Incidence, Secret, cut_level
+from sfumato.groups._mondrian_kernels import Classical
+from sfumato.groups._rule_kernels import LEVELS, LOSSY, ORDERED, Axes, Even, Safe, TightCut
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping, need_table
-from sfumato.groups.soft import Accounts, SoftTests
+from sfumato.groups.soft import Accounts, SoftTests, soft_rule
 from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
@@ -152,6 +155,42 @@ def accepting(
         assert rule is not None
         return Accounts(bounds, rule, floor, random, cover=cover, most=most, **account)
     return (TightCut if cutting == "tight" else Safe)(*need_table(bounds, most=most), max(floor, 1), cover)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What decides about cuts, fixed before the first one; wherever the people of a box lie.
+
+    `cutting` is the basis that boxes then have; ``"noisy"`` ones are cut by quasi values alone. Boxes hold at least `floor`
+    people. Tight cuts may go by the ``"association"`` of columns with sensitive values. `soft` are the tests of soft cuts,
+    `classical` what Mondrian accepts, in place of the rule of the basis; `alpha` is a bound on presence that every box keeps.
+    """
+
+    cutting: Cutting | Literal["noisy"]
+    floor: int = 1
+    weights: Mapping[str, float] | Literal["association"] | None = None
+    soft: SoftTests | None = None
+    classical: Classical | None = None
+    alpha: Fraction | None = None
+
+    @classmethod
+    def against(
+        cls, against: Against, bounds: Bounds, *, floor: int, weights: Any, patience: int | None, alpha: Fraction | None = None
+    ) -> Cuts:
+        """Return the cuts that an adversary allows: tight against a reader, else soft, or safe where patience is 0."""
+        soft = None if against == "reader" else soft_rule(bounds, patience)
+        return cls("tight" if against == "reader" else "safe" if soft is None else "soft", floor, weights, soft, None, alpha)
+
+    def accepting(
+        self, bounds: Bounds, random: Randomness, *, cover: CoverRule | None = None, most: int | None = None, **account: int
+    ) -> tuple[Any, ...] | Accounts:
+        """Return what accepts these cuts: see `accepting`."""
+        if self.cutting == "noisy":
+            return Even(self.floor)
+        if self.classical is not None:
+            need, start = need_table(bounds, most=most)
+            return self.classical._replace(need=need, start=start)
+        return accepting(bounds, self.cutting, self.floor, self.soft, random, cover=cover, most=most, **account)
 
 
 def cut_boxes(

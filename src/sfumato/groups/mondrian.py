@@ -21,6 +21,7 @@ from sfumato.groups._mondrian_kernels import (
     ORDERED,
     RECURSIVE,
     Classical,
+    Relaxed,
     entropy_suffices,
 )
 from sfumato.groups.cuts import Space, cut_space, secret_of
@@ -97,20 +98,26 @@ def mondrian(
     in the order of the rows, which must be one of coins; where the halves would break the constraint, the cut is a strict one. A
     box in which all columns are constant is final: to divide people who look alike would tell nobody more.
     """
-    acceptance = classical(bounds, constraint=constraint, k=k, relaxed=relaxed)
+    strict = classical(bounds, constraint=constraint, k=k)
+    return classical_boxes(columns, sensitive, bounds, Relaxed(strict) if relaxed else strict, progress)
+
+
+def classical_boxes(
+    columns: Sequence[Column], sensitive: Array, bounds: Bounds, acceptance: Classical | Relaxed, progress: Progress = silent
+) -> Grouping:
+    """Return the boxes of cuts that Mondrian accepts."""
     space = Space.of(columns)
     rows = np.arange(len(sensitive), dtype=np.int32)
     alike = np.ones(len(columns))
     return cut_space(space, secret_of(sensitive, bounds), rows, acceptance, basis="tight", weights=alike, progress=progress)
 
 
-def classical(bounds: Bounds, *, constraint: Constraint, k: int, relaxed: bool) -> Classical:
+def classical(bounds: Bounds, *, constraint: Constraint, k: int) -> Classical:
     """Return what accepts cuts; raise `Infeasible` where not even the whole table keeps the constraint."""
     require_room(constraint, bounds, k)
     need, start = need_table(bounds)
     return Classical(
         k=k,
-        relaxed=relaxed,
         look=bounds.protects or constraint.kind != "bounds",
         need=need,
         start=start,

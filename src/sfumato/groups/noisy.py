@@ -11,14 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers, Small, put_back
 from sfumato.exact import floor_times
-from sfumato.groups._cut_kernels import Even, Secret, cut_level
+from sfumato.groups._cut_kernels import Secret, cut_level
+from sfumato.groups._rule_kernels import Even
 from sfumato.groups.cuts import Space, column_weights, cut_levels, tree_of
-from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.table.column import Column
 
@@ -47,6 +48,11 @@ class Tree:
     def boxes(self) -> int:
         """Number of boxes."""
         return int(self.box.max()) + 1
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each box."""
+        return np.bincount(self.group, minlength=self.boxes).astype(np.int64)
 
     def counts(self, codes: Array, values: int) -> Integers:
         """Return how often each value occurs in each box."""
@@ -92,14 +98,9 @@ def with_sets(counts: Integers, bounds: Bounds) -> Integers:
     return np.concatenate([counts, *(counts[:, list(places)].sum(axis=1, keepdims=True) for places in bounds.members)], axis=1)
 
 
-def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction], sizes: Integers | None = None) -> Joined:
-    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it.
-
-    `sizes` are those of boxes, for a tree without its people.
-    """
-    if sizes is None:
-        sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
-    return _Joining(counts, sizes.copy(), limits).up(tree)
+def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction]) -> Joined:
+    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it."""
+    return _Joining(counts, tree.sizes.copy(), limits).up(tree)
 
 
 _NEAR = 1e-6
@@ -186,10 +187,3 @@ class _Joining:
         while self.home[box] != box:
             box = int(self.home[box])
         return box
-
-
-def shown_together(tree: Tree, joined: Joined | None) -> Grouping:
-    """Return the boxes, joined or not, as a grouping."""
-    if joined is None:
-        return Grouping(tree.group, tree.boxes, "noisy")
-    return Grouping(joined.of[tree.group].astype(np.int32), int(joined.of.max()) + 1, "noisy")

@@ -48,8 +48,6 @@ class Step(IntEnum):
     """Which tests of a soft cut refuse, by the first and last place of a box along the cuts."""
     NOISE = 116
     """What is added to the counts of boxes."""
-    RECORDS = 117
-    """What is published of records, by their place."""
     BANDS = 120
     """What is drawn where each band of people is cut with bounds of its own, by its number."""
     COUNTED = 119

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from math import prod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from sfumato.errors import Infeasible
-from sfumato.groups.fragments.boxes import presence_boxes
+from sfumato.groups.cuts import Cuts
 from sfumato.groups.fragments.cover import PresenceRule, require_presence
 from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import MOST_PATIENCE, soft_rule
+from sfumato.groups.soft import MOST_PATIENCE
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, flag, parameter, weights, whole
 from sfumato.plugins import grouping, require_grouping
@@ -115,12 +118,22 @@ class Ambiguity(Method):
             people, greedy = (task.quasi, task.codes, task.bounds, alpha), self.pick == "greedy"
             made: Grouping = grouping(self.name)(*people, suppress=self.suppress, greedy=greedy, progress=progress)
             return made
-        rule = PresenceRule(alpha, task.against == "reader", self.floor, self.weights)
-        boxes = task.quasi, task.secrets, task.bounds, rule
         if self.grouping == "halves":
-            return half_boxes(*boxes, progress=progress)
-        soft = None if rule.tight else soft_rule(task.bounds, self.patience)
-        return presence_boxes(*boxes, soft=soft, random=task.random, progress=progress)
+            rule = PresenceRule(alpha, task.against == "reader", self.floor, self.weights)
+            return half_boxes(task.quasi, task.secrets, task.bounds, rule, progress=progress)
+        covered = prod(int(np.count_nonzero(counts)) for counts in task.people.code_counts())
+        require_presence(task.quasi, task.table.rows, alpha, bounded=task.bounds.protects, covered=covered)
+        own: dict[str, Any] = {"floor": self.floor, "weights": self.weights, "patience": self.patience, "alpha": alpha}
+        return task.people.cut(task, Cuts.against(task.against, task.bounds, **own))
+
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return why only boxes of the first kind are cut by counting."""
+        if self.grouping == "boxes":
+            return None
+        return (
+            "the values that its groups show decide about the next ones, and beyond memory first cuts are decided by counts",
+            'grouping = "boxes"',
+        )
 
 
 def _both(values: Infeasible, presence: Infeasible) -> Infeasible:

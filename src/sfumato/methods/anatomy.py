@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
-from sfumato.groups.anatomy import assign_by_anatomy, excess, too_frequent
+from sfumato.groups.anatomy import AnatomySlots, assign_by_anatomy, excess, too_frequent
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import flag, parameter, whole
@@ -41,6 +41,7 @@ class Anatomy(Method):
 
     name: ClassVar[str] = "anatomy"
     way: ClassVar[Way] = "distinct"
+    by_counts: ClassVar[bool] = True
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; only reader when people may be suppressed."""
@@ -52,6 +53,10 @@ class Anatomy(Method):
         size, removed = self.sizes(bounds)
         counts = np.array(bounds.counts, dtype=np.int64)
         task.progress("forming groups", 0.1)
+        if not self.suppress:
+            shelves = task.people.shelves(len(counts))
+            slots = AnatomySlots(counts, size, canonical_order(bounds), task.random, shelves)
+            return replace(task.people.deal(task, slots), figures={"l": size, "suppressed": {}})
         kept = _keep(task.codes, removed, task.random)
         left = Bounds.of(bounds.values, tuple(int(c) for c in counts - removed), bounds.limits)
         grouping = assign_by_anatomy(task.codes[kept], counts - removed, size, canonical_order(left), task.random)
@@ -59,6 +64,10 @@ class Anatomy(Method):
         group[kept] = grouping.group
         suppressed = {value: int(count) for value, count in zip(bounds.values, removed, strict=True) if count}
         return replace(grouping, group=group, figures={"l": size, "suppressed": suppressed})
+
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return why people are left out in memory only."""
+        return ("who is left out is drawn from all people of a value", "suppress = false") if self.suppress else None
 
     def sizes(self, bounds: Bounds) -> tuple[int, Integers]:
         """Return the size of groups, and how many people of each value stand in their way."""

@@ -5,31 +5,29 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-
-from sfumato.arrays import Array, Integers
-from sfumato.auditor import Audit, audit_release
+from sfumato.arrays import Integers
+from sfumato.auditor import Audit
 from sfumato.errors import Infeasible, NotProvable, PolicyError, did_you_mean
 from sfumato.form import FORMS, Form
-from sfumato.groups._cut_kernels import Incidence
-from sfumato.groups.grouping import Grouping, histograms, require_bounds
-from sfumato.methods.bands import about_bundles, band_bounds, counted_events, incidence_of, require_bands, several_values
-from sfumato.methods.show import require_free_names, show
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.bands import about_bundles, band_bounds, require_bands, several_values
+from sfumato.methods.people import Memory, People
+from sfumato.methods.show import require_free_names
+from sfumato.methods.task import MAKING, PEOPLE, Made, Task
 from sfumato.methods.weights import require_weight
 from sfumato.parameters import check_parameters, plain, require_known, require_short
-from sfumato.privacy.bounds import Bounds, as_combinations
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement, feasible
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, coins_of, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -37,94 +35,6 @@ Way = Literal["boxes", "near", "setting", "distinct"]
 """What a method may state about its groups: boxes that are cut as the adversary allows (parameters `floor`, `weights` and
 `patience`); near people matched or exchanged; blind groups in a setting (`strategy`, `max_size`, `gap`, `time_limit`); blind
 groups of as many different values (`l`, `suppress`)."""
-
-PEOPLE, MAKING = 0, 1
-"""The streams of coins that shuffle people, and that a method draws from."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What a method is asked for: people in an order of coins, the bounds to keep, and against whom."""
-
-    table: Table
-    requirement: Requirement
-    bounds: Bounds
-    random: Randomness
-    progress: Progress
-
-    @property
-    def quasi(self) -> tuple[Column, ...]:
-        """The quasi columns (quasi-identifiers)."""
-        return self.table.quasi
-
-    @property
-    def codes(self) -> Array:
-        """The code of each person's sensitive value, in the order of the bounds."""
-        return self.table.sensitive.codes
-
-    @cached_property
-    def secrets(self) -> Array:
-        """[columns × people]: the codes of each sensitive column, where each is protected by itself; else one row of them.
-
-        They are in the order of the bounds, which lists the values of one column after those of another.
-        """
-        return secrets_of(self.table)
-
-    @cached_property
-    def incidence(self) -> Incidence | None:
-        """Everybody's events where people may have several values: values among hers, and sets that have one of them."""
-        return None if self.table.bundles is None else incidence_of(self.table.bundles, self.bounds)
-
-    @cached_property
-    def combined(self) -> Bounds:
-        """The bounds for combinations of all sensitive columns, where each is protected by itself; else the bounds."""
-        if len(self.bounds.secrets) == 1:
-            return self.bounds
-        sensitive = self.table.sensitive
-        first = np.cumsum([0, *self.bounds.values_of_each[:-1]]).tolist()
-        parts = [
-            (sensitive.domain.part(name)[1].astype(int) + k).tolist()
-            for name, k in zip(sensitive.domain.names, first, strict=True)
-        ]
-        return as_combinations(self.bounds, sensitive.labels, sensitive.counts.tolist(), parts)
-
-    def parts(self) -> tuple[Task, ...]:
-        """Return the same task for each secret; one of one secret is its own."""
-        if len(self.bounds.secrets) == 1:
-            return (self,)
-        parts = zip(self.bounds.secrets, self.table.each(), self.bounds.each, strict=True)
-        return tuple(
-            replace(self, table=table, requirement=self.requirement.of(name), bounds=replace(bounds, secrets=("",)))
-            for name, table, bounds in parts
-        )
-
-    @property
-    def against(self) -> Against:
-        """The adversary of the requirement."""
-        return self.requirement.against
-
-    def part(self, begin: float, end: float) -> Progress:
-        """Return a progress call for a step that takes this part of the whole."""
-        return lambda stage, done: self.progress(stage, begin + (end - begin) * done)
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """A release before its audit, and what only the publisher may see: figures, and what an exact audit needs beside the table.
-
-    `parts` is the part of each row of the table, for a randomized release; `links` says which people each record with ranges of
-    its own was matched with. The audit checks both.
-    """
-
-    release: Release
-    figures: Mapping[str, Any]
-    parts: Integers | None = None
-    links: Links | None = None
-
-    def at_rows(self, order: Array) -> Made:
-        """Return the same for the table whose row `order[i]` is row i of the one that was published."""
-        parts = None if self.parts is None else self.parts[np.argsort(order)]
-        return replace(self, parts=parts, links=None if self.links is None else self.links.at_rows(order))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +62,8 @@ class Method(ABC):
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
     by_counts: ClassVar[bool] = False
-    """Whether counts alone decide who shares a group, so that any order of people gives the same release."""
+    """Whether people stay in the order of their values: where counts alone decide who shares a group, so that any order gives the
+    same release, and where coins are drawn by place in that order. Else they come in an order of coins."""
     bounds_odds: ClassVar[bool] = False
     """Whether the method bounds how much anybody's odds grow, whatever she believed before; `odds_bound` says by how much."""
     bounds_declared: ClassVar[bool] = False
@@ -241,7 +152,7 @@ class Method(ABC):
 
     def run(
         self,
-        table: Table,
+        people: Table | People,
         requirement: Requirement,
         *,
         bounds: Bounds | None = None,
@@ -251,24 +162,23 @@ class Method(ABC):
     ) -> Publication:
         """Return a release that keeps the requirement and passed its audit, with the private figures of its making.
 
-        `bounds` are the `kept_bounds` of the table, where the caller has them already.
+        The people are a table, or held by an engine. `bounds` are the `kept_bounds` of them, where the caller has these already.
 
-        People are brought into the order of their own values and shuffled by coins before anything is computed: the order of the
-        input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release. Where
-        counts alone decide, they stay in the order of their values: near people lie together, which is several times faster.
+        People are brought into the order of their own values, and shuffled by coins unless the method draws by place in that
+        order or counts alone decide: the order of the input decides nothing, not even through the rounding of a sum, and the same
+        people and seed give the same release.
         """
-        method = self.settled(table.rows)
-        bounds = method.kept_bounds(table, requirement) if bounds is None else bounds
+        held = Memory(people) if isinstance(people, Table) else people
+        method = self.settled(held.table.rows)
+        bounds = method.kept_bounds(held.table, requirement) if bounds is None else bounds
         coins, tell = randomness(coins_of(seed, random)), progress or silent
-        # Nothing holds the people in another order while the release is audited: memory is what limits a table.
-        if method.by_counts:
-            made = method.make(Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), tell))
-        else:
-            shuffled, order = table.shuffled(coins.spawn(PEOPLE))
-            made = method.make(Task(shuffled, requirement, bounds, coins.spawn(MAKING), tell)).at_rows(order)
-            del shuffled, order
+
+        def task(table: Table, held: People | None = None) -> Task:
+            return Task(table, requirement, bounds, coins.spawn(MAKING), tell, held)
+
+        made = held.make(method, task, coins.spawn(PEOPLE))
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
-        audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
+        audit = held.audit(made, tell)
         audit.require_holds()
         tell("done", 1.0)
         sets = {"sets": {name: str(limit) for name, limit in bounds.set_limits.items()}} if bounds.members else {}
@@ -278,16 +188,15 @@ class Method(ABC):
         """Return the release of a task: groups, every count checked against its bound in integers, shown in the form."""
         grouping = self.group(task)
         task.progress("checking every group", 0.8)
-        kept = grouping.group >= 0 if grouping.suppressed else slice(None)
-        if task.incidence is not None:
-            events = counted_events(task.incidence, grouping, task.bounds, task.table)
-            return Made(show(task, events, self), {**size_figures(grouping.sizes), **grouping.figures})
-        secrets, group = task.secrets[:, kept], grouping.group[kept]
-        group = group if len(secrets) == 1 else np.tile(group, len(secrets))
-        shown_counts = histograms(group, secrets.ravel(), len(task.bounds.values))
-        require_bounds(shown_counts, grouping.sizes, task.bounds, grouping.account)
-        shown = grouping if grouping.shown is not None else replace(grouping, shown=shown_counts)
-        return Made(show(task, shown, self), {**size_figures(grouping.sizes), **grouping.figures})
+        checked = task.people.checked(task, grouping)
+        return Made(task.people.show(task, checked, self), {**size_figures(grouping.sizes), **grouping.figures})
+
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return why engines beyond memory cannot make the method, and what they would make; None where they can.
+
+        They can where it asks all that it needs to know of people from `task.people`, and looks at no row itself.
+        """
+        return "it looks at all people at once", 'name = "boxes", which every engine makes'
 
     def to_dict(self) -> dict[str, Any]:
         """Return the method's name and parameters as plain JSON values; of a method that is not sfumato's also its package."""
@@ -401,19 +310,6 @@ def size_figures(sizes: Integers) -> dict[str, Any]:
     return {"groups": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max()), "loss": loss}
 
 
-def secrets_of(table: Table) -> Array:
-    """Return [columns × people]: the codes of each sensitive column where each is protected by itself, else one row of codes.
-
-    Those of the second column follow those of the first.
-    """
-    each = [part.sensitive for part in table.each()]
-    first = np.cumsum([0, *(len(secret.domain) for secret in each[:-1])])
-    codes = np.empty((len(each), table.rows), np.int32)
-    for own, secret, start in zip(codes, each, first, strict=True):
-        np.add(secret.codes, start, out=own, casting="unsafe")
-    return codes
-
-
 def require_columns(table: Table, requirement: Requirement) -> None:
     """Raise `PolicyError` unless what is required of single columns is about columns that are protected each by itself."""
     names = table.sensitive.domain.names
@@ -498,3 +394,18 @@ def _noise_on_declared(columns: Sequence[str]) -> str:
     return "\n    ".join(
         ["add to the policy, with the values that somebody may have:", *added, f"in Python: method=NoisyBoxes({python})"]
     )
+
+
+__all__ = [
+    "MAKING",
+    "PEOPLE",
+    "Made",
+    "Method",
+    "People",
+    "Publication",
+    "Task",
+    "Ungrouped",
+    "Way",
+    "about_values",
+    "table_bounds",
+]

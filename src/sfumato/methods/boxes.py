@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 from sfumato.errors import OneBox, PolicyError
-from sfumato.groups.boxes import cut_into_boxes
+from sfumato.groups.cuts import Cuts
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import MOST_PATIENCE, WHOLE, soft_rule
-from sfumato.methods.bands import strata_of
+from sfumato.groups.soft import MOST_PATIENCE, WHOLE
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
@@ -105,19 +104,16 @@ class Boxes(Method):
     def group(self, task: Task) -> Grouping:
         """Return tight boxes against a reader, else soft ones, or safe ones where patience is 0."""
         task.progress("cutting quasi space into boxes", 0.0)
-        tight, floor = task.against == "reader", self.floor_for(task.table.rows)
-        boxes = cut_into_boxes(
-            task.quasi,
-            task.secrets if task.incidence is None else task.incidence,
-            task.bounds,
-            tight=tight,
-            floor=floor,
-            weights=self.weights,
-            soft=None if tight else soft_rule(task.bounds, self.patience),
-            random=task.random,
-            strata=strata_of(task.table),
-        )
+        floor = self.floor_for(task.table.rows)
+        how = Cuts.against(task.against, task.bounds, floor=floor, weights=self.weights, patience=self.patience)
+        boxes = task.people.cut(task, how)
+        sizes = boxes.sizes
+        stopped = sizes[sizes < 2 * floor].sum() / max(int(sizes.sum()), 1)
+        boxes = replace(boxes, figures={"share_in_boxes_at_the_floor": float(stopped)})
         if boxes.groups == 1:
             refused = boxes.account is not None and boxes.account[0] < WHOLE
             warnings.warn(f"Boxes(floor={floor}): {REFUSED if refused else _ONE_BOX}", OneBox, stacklevel=2)
         return boxes
+
+    def engines_refused(self, against: Against) -> None:
+        """Return nothing: boxes are cut by counting."""

@@ -11,8 +11,9 @@ import numpy as np
 from sfumato.arrays import Array
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
+from sfumato.groups.cuts import Cuts
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.mondrian import Constraint, ConstraintName, mondrian
+from sfumato.groups.mondrian import Constraint, ConstraintName, classical, mondrian
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, rational, whole
 from sfumato.privacy.bounds import Bounds
@@ -87,20 +88,24 @@ class Mondrian(Method):
 
     def group(self, task: Task) -> Grouping:
         """Return the groups."""
-        codes, bounds = task.codes, task.bounds
-        if self.distance == "ordered":
-            _require_order(task.table)
-            codes, bounds = _in_order(task)
-        grouping = mondrian(
-            task.quasi,
-            codes,
-            bounds,
-            constraint=self.groups_keep,
-            k=self.k,
-            relaxed=self.partition == "relaxed",
-            progress=task.part(0.0, 0.8),
-        )
+        if self.engines_refused(task.against) is None:
+            grouping = task.people.cut(
+                task, Cuts("tight", self.k, classical=classical(task.bounds, constraint=self.groups_keep, k=self.k))
+            )
+        else:
+            codes, bounds = _in_order(task) if self.distance == "ordered" else (task.codes, task.bounds)
+            relaxed, progress = self.partition == "relaxed", task.part(0.0, 0.8)
+            how = {"constraint": self.groups_keep, "k": self.k, "relaxed": relaxed, "progress": progress}
+            grouping = mondrian(task.quasi, codes, bounds, **how)  # type: ignore[arg-type]
         return replace(grouping, public=self.said(task.bounds))
+
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return why relaxed cuts, and constraints that are compared size by size, are for memory."""
+        if self.partition == "relaxed":
+            return "people at a median are divided in an order of coins of all rows", 'partition = "strict"'
+        if self.constraint in ("recursive", "t-closeness"):
+            return "what groups are compared with has a number for every size that a group could have", 'constraint = "bounds"'
+        return None
 
     def said(self, bounds: Bounds) -> dict[str, str]:
         """Return what a release says of itself whose bounds are all 1."""
@@ -120,6 +125,7 @@ def _note(constraint: ConstraintName) -> str:
 
 def _in_order(task: Task) -> tuple[Array, Bounds]:
     """Return codes and bounds in the order of the numbers that values stand for: bins are listed as texts are."""
+    _require_order(task.table)
     bounds, bins = task.bounds, task.table.schema.bins_in_order()
     if not bins:
         return task.codes, bounds

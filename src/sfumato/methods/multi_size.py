@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.groups.blind import assign_blindly
+from sfumato.groups.blind import RoundRobin
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.feasible import Strategy
 from sfumato.groups.settings.plan import STRATEGIES, plan
@@ -56,6 +56,7 @@ class MultiSize(Method):
 
     name: ClassVar[str] = "multi-size"
     way: ClassVar[Way] = "setting"
+    by_counts: ClassVar[bool] = True
 
     def sets_refused(self, against: Against) -> str:
         """Return why blind groups keep no bounds on sets."""
@@ -69,8 +70,15 @@ class MultiSize(Method):
         """Return people drawn into the groups of the best setting found."""
         chosen = self.plan(task.bounds, task)
         numbers = np.array(chosen.setting.numbers, dtype=np.int64)
-        grouping = assign_blindly(task.codes, chosen.allocation, numbers, canonical_order(task.bounds), task.random)
+        allocation = np.array(chosen.allocation, dtype=np.int64)
+        grouping = task.people.deal(task, RoundRobin(allocation, numbers, canonical_order(task.bounds)))
         return replace(grouping, figures=plan_figures(chosen), complete=chosen.complete)
+
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return why ranges are for memory: what blind groups show lies all over the table."""
+        if self.form == "ranges":
+            return "beyond memory nothing puts together what blind groups show in this form", 'form = "buckets"'
+        return None
 
     def plan(self, bounds: Bounds, task: Task | None = None) -> Plan:
         """Return the setting for these bounds."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from sfumato.errors import PolicyError
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.near.anneal import annealed_groups
-from sfumato.groups.near.matched import MatchOptions, matched_groups
+from sfumato.groups.near.matched import MatchOptions
 from sfumato.groups.near.order import domain_widths
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import Takes, choice, parameter, weights, whole
@@ -90,14 +90,13 @@ class NearGroups(Method):
                 progress=progress,
             )
         self._require_unset(("effort",), "an engineer are matched, and there is no search to extend", "reader")
-        return matched_groups(
-            task.quasi,
-            task.codes,
-            task.combined,
-            MatchOptions(widths, floor=self.floor or 100, weights=self.weights),
-            random=task.random,
-            progress=progress,
-        )
+        return task.people.match(task, MatchOptions(widths, floor=self.floor or 100, weights=self.weights))
+
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return why annealed groups are for memory; nothing for matched ones."""
+        if against != "reader":
+            return None
+        return "people are exchanged until groups of the whole table get no nearer", 'against = "engineer", or name = "boxes"'
 
     def _require_unset(self, names: tuple[str, ...], why: str, other: str) -> None:
         for name in names:

@@ -10,30 +10,28 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError
-from sfumato.groups.noisy import counts_by, cut_evenly, join_boxes, shown_together, usual_floor, with_sets
+from sfumato.groups.cuts import Cuts
+from sfumato.groups.noisy import join_boxes, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Task, Ungrouped
 from sfumato.methods.margins import Asked, MarginPlan, checked_margins, noisy_margins, planned
+from sfumato.methods.people import Declared
 from sfumato.methods.randomizing import (
     checked_shares,
     checked_text,
     checked_values,
     closed_domain,
-    declared_codes,
     declared_places,
 )
-from sfumato.methods.show.noisy import NoisyCounts, show_noisy
+from sfumato.methods.show.noisy import NoisyCounts
 from sfumato.parameters import Check, Takes, choice, flag, parameter, weights, whole
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.sets import About
 from sfumato.randomize.declared import declared_counts, declared_people, require_otherwise, shares_of_people
 from sfumato.randomize.noise import largest_odds, noise_ratio, two_sided
-from sfumato.release.margins import Banded, Margins
 from sfumato.table.closed import closed
-from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -274,48 +272,35 @@ class NoisyBoxes(Ungrouped):
         left = gamma if plan is None else gamma / plan.gamma
         ratio = noise_ratio(left, sum(most))
         floor = self.floor_for(left, task.table.rows, task.table.schema)
-        tree = cut_evenly(task.quasi, floor, self.weights)
+        places = [declared_places(part.table, domain) for part, domain in zip(parts, domains, strict=True)]
+        declared = Declared(domains, places, most)
+        tree = task.people.cut_evenly(task, Cuts("noisy", floor, self.weights))
         task.progress("adding noise to every count", 0.6)
-        counts = self._counts(task, tree.group, tree.boxes, domains, most)
+        counts = task.people.counted(task, tree, declared)
         counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
-        margins = None if plan is None else self._margins(task, plan, domains)
-        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits) if self.merge else None
-        grouping = shown_together(tree, joined)
-        draws = None
-        if joined is not None:
-            draws = np.bincount(joined.of, minlength=grouping.groups).astype(np.int64)
-            added = np.zeros((grouping.groups, counts.shape[1]), np.int64)
+        margins = None
+        if plan is not None:
+            times = task.people.code_counts()
+            margins = noisy_margins(plan, task.quasi, times, lambda bands: task.people.banded(task, bands, declared), task.random)
+        joined, draws = None, None
+        if self.merge:
+            joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.limits)
+            draws = np.bincount(joined.of).astype(np.int64)
+            added = np.zeros((len(draws), counts.shape[1]), np.int64)
             np.add.at(added, joined.of, counts)
             counts = added
         task.progress("writing the release", 0.8)
-        release = show_noisy(task, self, grouping, domains, NoisyCounts(counts, draws, gamma, ratio, plan, margins))
+        noisy = NoisyCounts(counts, draws, gamma, ratio, plan, margins)
+        release = task.people.show_noisy(task, self, tree, joined, declared, noisy)
         figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": tree.boxes}
-        figures |= {"groups": grouping.groups, "kept": joined is None or joined.kept}
+        figures |= {"groups": len(counts), "kept": joined is None or joined.kept}
         return Made(release, figures)
 
-    def _margins(self, task: Task, plan: MarginPlan, domains: list[Domain]) -> Margins:
-        """Return the noisy tables beside the boxes."""
-        codes, most = [column.codes for column in task.quasi], [1] * len(domains)
-        times = [np.bincount(column.codes, minlength=column.size).astype(np.int64) for column in task.quasi]
-
-        def tally(banded: tuple[Banded, ...]) -> list[Integers]:
-            return [self._counts(task, own.of(codes), own.many, domains, most) for own in banded]
-
-        return noisy_margins(plan, task.quasi, times, tally, task.random)
-
-    def _counts(self, task: Task, group: Array, groups: int, domains: list[Domain], most: list[int]) -> Integers:
-        """Return [groups × declared values]: how many people of each group have each value, and are counted of it."""
-        bundles = task.table.bundles
-        if bundles is None:
-            counted = zip(task.parts(), domains, strict=True)
-            each = [(declared_codes(one.table, domain), len(domain)) for one, domain in counted]
-            return np.hstack([counts_by(group, groups, codes, many) for codes, many in each])
-        order = task.random.spawn(Step.COUNTED).permutation(int(bundles.numbers().sum()))
-        person, value = bundles.counted(most, order)
-        first = np.cumsum([0, *(len(domain) for domain in domains)])
-        own = zip(task.table.each(), domains, first, strict=False)
-        place = np.concatenate([declared_places(one, domain) + start for one, domain, start in own])
-        return counts_by(group[person], groups, place[value], int(first[-1]))
+    def engines_refused(self, against: Against) -> tuple[str, str] | None:
+        """Return nothing for one secret; the audit of noisy counts beyond memory reads those of one."""
+        if self.declares_each:
+            return "the audit of noisy counts beyond memory is of one secret", 'protect = "combination"'
+        return None
 
 
 def odds_within(bounds: Bounds) -> Fraction:

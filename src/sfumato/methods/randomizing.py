@@ -11,15 +11,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.methods.base import Made, Task, Ungrouped
-from sfumato.methods.show.randomized import show_randomized
 from sfumato.parameters import NUMBER, TEXT, Takes, choice, parameter, rational
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_otherwise
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
@@ -67,6 +65,7 @@ class Randomizing(Ungrouped):
     amplification: Number | None = parameter(None, _ABOVE_ONE)
 
     form: ClassVar[str] = "randomized"
+    by_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,10 +126,11 @@ class Randomizing(Ungrouped):
         domain = self.published_domain(task.table)
         plan = self.planned(task.requirement, task.bounds, task.table.rows)
         task.progress("randomizing values", 0.3)
-        made = randomize(declared_codes(task.table, domain), plan, len(domain), task.random)
-        task.progress("writing the release", 0.8)
-        release, number = show_randomized(task, self, domain, plan, made)
-        return Made(release, plan_figures(plan), number[made.part].astype(np.int64))
+        made = task.people.randomized(task, self, domain, declared_places(task.table, domain), plan)
+        return replace(made, figures=plan_figures(plan))
+
+    def engines_refused(self, against: Against) -> None:
+        """Return nothing: coins are drawn by place."""
 
     def published_domain(self, table: Table) -> Domain:
         """Return the values that may be published; with declared parameters the table decides none of them."""
@@ -147,11 +147,6 @@ def closed_domain(table: Table, schema: Schema) -> Domain:
             hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
         )
     return attribute.domain
-
-
-def declared_codes(table: Table, domain: Domain) -> Array:
-    """Return the table's sensitive codes as codes of the release's domain."""
-    return table.sensitive.codes if domain is table.sensitive.domain else declared_places(table, domain)[table.sensitive.codes]
 
 
 def declared_places(table: Table, domain: Domain) -> Integers:

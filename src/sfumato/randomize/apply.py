@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small
 from sfumato.randomize.coins import Choices, below_each
 from sfumato.randomize.plan import RandomizationPlan
-from sfumato.randomness import Randomness
+from sfumato.randomness import PLACES, Randomness
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +44,53 @@ class PlanEntries:
         return cls(part[order], value[order], counts if plan.declared else counts[order], [kept[k] for k in order], start)
 
 
-def randomize(
-    codes: Array, plan: RandomizationPlan, values: int, random: Randomness, entry: Integers | None = None
-) -> Randomized:
+DEALT, RECORDS = 0, 1
+"""The streams of who goes to which part, and of what is published of records."""
+
+
+def randomize(codes: Array, plan: RandomizationPlan, values: int, random: Randomness) -> Randomized:
     """Return every record's part and published value; `codes` are true values, below `values`.
 
     With computed parameters the per-value counts of each part are exactly the plan's, and which records of a value go where is
     random. With declared ones each record draws its part by a coin of its own, so nothing that is published of it depends on
     another record. Either way its value is then kept with exactly its retention probability, else replaced by a value of the part
-    drawn uniformly, independently of all other records. `entry` says where records go, if that was drawn before.
+    drawn uniformly, independently of all other records.
+
+    Coins are drawn by place: where the plan says how many go where, first for the place of a record among all, and then for that
+    among all by value and the first coin. Whoever has some of the records, and knows their places, draws the same.
     """
+    part, value = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
+    order = random.spawn(DEALT).ranked(codes) if dealt(plan) else None
+    entry = None if order is None else np.repeat(*_filled(plan, values))
+    for begin in range(0, len(codes), PLACES):
+        here = slice(begin, begin + PLACES) if order is None else order[begin : begin + PLACES]
+        own = None if entry is None else entry[begin : begin + PLACES]
+        made = randomize_block(codes[here], plan, values, random.spawn(RECORDS).spawn(begin // PLACES), own)
+        part[here], value[here] = made.part, made.value
+    return Randomized(part, value)
+
+
+def dealt(plan: RandomizationPlan) -> bool:
+    """Return whether a plan says how many records of each value are in which part."""
+    return len(plan.parts) > 1 and not plan.declared
+
+
+def _filled(plan: RandomizationPlan, values: int) -> tuple[Integers, Integers]:
+    entries = PlanEntries.of(plan, values)
+    return np.arange(len(entries.part)), entries.counts
+
+
+def randomize_block(
+    codes: Array, plan: RandomizationPlan, values: int, random: Randomness, entry: Integers | None = None
+) -> Randomized:
+    """Return the same for records whose places follow one another; `entry` says where they go, if that was drawn before."""
     entries = PlanEntries.of(plan, values)
     if entry is not None:
         pass
     elif len(plan.parts) == 1:
         entry = entries.start[codes]
     else:
-        entry = _drawn(codes, plan, entries, random) if plan.declared else _dealt(codes, entries, random)
+        entry = _drawn(codes, plan, entries, random)
     coins = Choices([(kept, 1 - kept) for kept in entries.retention])
     replaced = np.flatnonzero(coins.draw(entry, random))
     part = entries.part[entry]
@@ -70,15 +100,6 @@ def randomize(
     value = codes.astype(np.int32)
     value[replaced] = domain[(np.cumsum(sizes) - sizes)[home] + below_each(sizes[home], random)]
     return Randomized(part.astype(np.int32), value)
-
-
-def _dealt(codes: Array, entries: PlanEntries, random: Randomness) -> Integers:
-    """Return an entry per record: the records of each value, in random order, fill the places that the plan has for it."""
-    shuffled = random.permutation(len(codes))
-    by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    entry = np.empty(len(codes), np.int64)
-    entry[by_value] = np.repeat(np.arange(len(entries.part)), entries.counts)
-    return entry
 
 
 def _drawn(codes: Array, plan: RandomizationPlan, entries: PlanEntries, random: Randomness) -> Integers:

@@ -1,8 +1,7 @@
 """Blind groups beyond memory: the plan on counts, people of a value ranked by coins, and then arithmetic.
 
-Coins are drawn by place (`places`). The people of a value in the order of their coins take its slots one after another, which is
-the law that groups in memory follow; only the coins are others. What is as long as the table lies in files; the driver holds a
-few numbers a group.
+Coins are drawn by place, as in memory: the people of a value in the order of their coins take its slots one after another. What
+is as long as the table lies in files; the driver holds a few numbers a group.
 """
 
 from __future__ import annotations
@@ -11,95 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups._anatomy_kernel import draw_groups
-from sfumato.groups.anatomy import places_for
+from sfumato.groups.blind import Slots
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 from sfumato.scale.layout import Blocks, Layout, scatter
-from sfumato.scale.places import Series, ascending, coins, packed, sorted_files
+from sfumato.scale.places import Series, ascending, packed, sorted_files
 
 _LONG = np.dtype(np.int64)
-_GROUPS = 1 << 20
-"""Anatomy's groups are drawn so many at a time."""
-
-
-class GroupAssignment(Protocol):
-    """Which group takes the people of a value, in the order of their coins."""
-
-    @property
-    def groups(self) -> int:
-        """Number of groups."""
-
-    def take(self, value: int, begin: int, end: int) -> Integers:
-        """Return the groups of these people of a value."""
-
-
-@dataclass(frozen=True, eq=False)
-class RoundRobin:
-    """The slots of a plan, as `groups.blind.round_robin` lists them, by arithmetic."""
-
-    allocation: Integers
-    numbers: Integers
-    order: Integers
-
-    @property
-    def groups(self) -> int:
-        """Number of groups."""
-        return int(self.numbers.sum())
-
-    def take(self, value: int, begin: int, end: int) -> Integers:
-        """Return the groups of these people of a value."""
-        ends = np.cumsum(self.allocation[value])
-        before = self.order[: int(np.flatnonzero(self.order == value)[0])]
-        turn = self.allocation[before].sum(axis=0)
-        first = np.cumsum(self.numbers) - self.numbers
-        place = np.arange(begin, end)
-        which = np.searchsorted(ends, place, side="right")
-        within = place - (ends - self.allocation[value])[which]
-        groups: Integers = first[which] + (turn[which] + within) % self.numbers[which]
-        return groups
-
-
-class AnatomySlots:
-    """The slots of Anatomy's groups, a file a value; the first million groups have the values that they have in memory."""
-
-    def __init__(self, counts: Integers, l: int, order: Integers, random: Randomness, place: Path) -> None:
-        place.mkdir(mode=0o700, exist_ok=True)
-        self.groups = int(counts.sum()) // l
-        self.files = [Blocks(place / f"slots{value}", Layout((_LONG,))) for value in range(len(counts))]
-        left, begin = counts[order], 0
-        while begin < self.groups:
-            many = min(_GROUPS, self.groups - begin)
-            group, value, left = draw_groups(left, l, many)
-            scatter([group + begin], order[value], self.files)
-            begin += many
-        self.extra: list[list[int]] = [[] for _ in counts]
-        members = order[np.repeat(np.arange(len(left)), left)]
-        drawn = random.spawn(Step.PLACES)
-        for value in members.tolist():
-            held = np.append(self._slots(value), np.array(self.extra[value], dtype=np.int64))
-            self.extra[value].append(int(places_for(held, self.groups, drawn)))
-
-    def _slots(self, value: int) -> Integers:
-        numbers: Integers = self.files[value].read()[0]
-        return numbers
-
-    def take(self, value: int, begin: int, end: int) -> Integers:
-        """Return the groups of these people of a value."""
-        pieces, at = [], 0
-        file = self.files[value]
-        with file.path.open("rb") as stream:  # the blocks of a file of one column follow one another
-            drawn = min(end, file.total)
-            stream.seek(begin * _LONG.itemsize)
-            pieces.append(np.frombuffer(stream.read(max(drawn - begin, 0) * _LONG.itemsize), _LONG))
-        at = max(begin - file.total, 0)
-        pieces.append(np.array(self.extra[value][at : max(end - file.total, 0)], dtype=np.int64))
-        return np.concatenate(pieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +32,7 @@ class Dealt:
     sizes: Integers
 
 
-def deal(people: Blocks, sizes: Sequence[int], slots: GroupAssignment, random: Randomness, place: Path, at_once: int) -> Dealt:
+def deal(people: Blocks, sizes: Sequence[int], slots: Slots, random: Randomness, place: Path, at_once: int) -> Dealt:
     """Deal everybody to the slots of her value. `sizes` are those of the quasi columns, then of the sensitive one, last."""
     place.mkdir(mode=0o700, exist_ok=True)
     layout = people.layout
@@ -145,7 +66,7 @@ def _ranked(
     at = 0
     for file in ordered:
         columns = file.read()
-        key = coins(random, at, at + file.total)
+        key = random.at_places(at, at + file.total)
         at += file.total
         # Where a person will stand, roughly, in the order of values and coins.
         many = counts[columns[-1]].astype(np.uint64)
@@ -163,7 +84,7 @@ def _ranked(
     return files
 
 
-def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: GroupAssignment, place: Path, at_once: int) -> list[Blocks]:
+def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: Slots, place: Path, at_once: int) -> list[Blocks]:
     """Return everybody with her group, in files by group: quasi codes, value, group."""
     total = sum(file.total for file in ranked)
     many = max(1, -(-total // at_once))

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato.errors import PolicyError, did_you_mean
+from sfumato.plugins import installed, package_of_entry
 
-EngineName = Literal["memory", "duckdb", "spark"]
-ENGINES = ("memory", "duckdb", "spark")
+if TYPE_CHECKING:
+    from sfumato.scale.engine import Engine
+
+EngineName: TypeAlias = str
+"""``"memory"``, ``"duckdb"``, ``"spark"``, or an engine of an installed package (entry points `sfumato.engines`)."""
+
+_OWN = {"duckdb": ("sfumato.scale.duckdb", "DuckEngine"), "spark": ("sfumato.scale.spark", "SparkEngine")}
+_GROUP = "sfumato.engines"
 
 LARGE = 2 << 30
 """Files of more bytes than this, together, are published beyond memory where nobody says otherwise."""
 
 
+def engines() -> Iterator[str]:
+    """Yield the names of all engines; a package cannot take one of sfumato's own."""
+    yield from ("memory", *_OWN)
+    yield from (name for name in installed(_GROUP) if name not in ("memory", *_OWN))
+
+
 def require_engine(engine: str | None) -> None:
     """Raise a `PolicyError` for an engine that is not known."""
-    if engine is not None and engine not in ENGINES:
-        raise PolicyError(f"engine: unknown {engine!r}", hint=did_you_mean(str(engine), ENGINES))
+    if engine is not None and engine not in ("memory", *_OWN) and engine not in engines():
+        raise PolicyError(f"engine: unknown {engine!r}", hint=did_you_mean(str(engine), list(engines())))
+
+
+def engine_of(name: str | None, source: Any) -> type[Engine]:
+    """Return who holds a source: the engine of this name, else the cluster of a Spark DataFrame, or DuckDB."""
+    from sfumato.scale.engine import Engine
+
+    chosen = name or ("spark" if is_spark(source) else "duckdb")
+    if chosen in _OWN:
+        room, kind = _OWN[chosen]
+        own: type[Engine] = getattr(import_module(room), kind)
+        return own
+    require_engine(chosen)
+    entry = installed(_GROUP)[chosen]
+    given = entry.load()
+    if not (isinstance(given, type) and issubclass(given, Engine)):
+        raise PolicyError(f"{package_of_entry(entry)} gives {entry.value} as {chosen!r}, which is no Engine")
+    return given
 
 
 def beyond_memory(source: Any, engine: str | None) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, Small
 from sfumato.groups.counted import Leaf
 from sfumato.methods.show.manifest import without_unused
 from sfumato.release.boxes import Box, box_ranks
@@ -65,6 +65,17 @@ class Collected:
     def rows(self) -> int:
         """Number of people."""
         return int(self.sizes.sum())
+
+    @property
+    def group(self) -> Small:
+        """The box of every entry."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.entries)
+
+    def along_cuts(self, values: Integers) -> Integers:
+        """Return numbers of boxes from left to right along the cuts."""
+        found = np.empty(len(values), np.int64)
+        found[self.along] = values
+        return found
 
     def part(self, begin: int, end: int) -> tuple[list[Array], Integers]:
         """Return the rows of a table of people from one place up to another: their codes, and the box of each."""

@@ -96,8 +96,8 @@ class Duck(Sql):
         """Return the result of a query, which must be small."""
         return self._reader(sql, BATCH).read_all()
 
-    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield rows with the number of each known combination (in `distinct`, from 0 on), and further columns as they are."""
+    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str], source: str) -> Iterator[pa.RecordBatch]:
+        """Yield rows of a source: the number of each known combination (in `distinct`, from 0 on), then columns as they are."""
         joins, wanted = [], []
         for k, (names, values) in enumerate(known.items()):
             numbered = values.append_column("i", pa.array(range(values.num_rows), pa.int32()))
@@ -106,7 +106,7 @@ class Duck(Sql):
             joins.append(f"LEFT JOIN known{k} AS k{k} ON {on}")
             wanted.append(f"k{k}.i AS i{k}")
         wanted += [f"s.{quoted(name)} AS p{j}" for j, name in enumerate(plain)]
-        yield from self._reader(f"SELECT {', '.join(wanted)} FROM {quoted(self.source)} AS s {' '.join(joins)}", BATCH)
+        yield from self._reader(f"SELECT {', '.join(wanted)} FROM {quoted(source)} AS s {' '.join(joins)}", BATCH)
 
     def _reader(self, sql: str, rows: int) -> Any:
         try:

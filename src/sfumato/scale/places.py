@@ -13,12 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Unsigned
-from sfumato.randomness import Randomness
+from sfumato.arrays import Array, Integers
 from sfumato.scale.layout import Blocks, Layout, scatter
-
-BLOCK = 1 << 16
-"""Places whose coins are one stream."""
 
 _CELLS = 1 << 16
 _ROOM = 1 << 62
@@ -129,12 +125,3 @@ class Series:
                 pieces.append(file.slice(low, high))
             at += file.total
         return [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
-
-
-def coins(random: Randomness, begin: int, end: int) -> Unsigned:
-    """Return a word for each of these places: of a stream of its own for every block of places, so that anybody may draw it."""
-    words = []
-    for block in range(begin // BLOCK, -(-end // BLOCK)):
-        last = min(end - block * BLOCK, BLOCK)
-        words.append(random.spawn(block).words(last)[max(begin - block * BLOCK, 0) :])
-    return np.concatenate(words) if words else np.zeros(0, np.uint64)

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups.streams import Step
-from sfumato.randomize.apply import PlanEntries, randomize
+from sfumato.randomize.apply import DEALT, RECORDS, PlanEntries, dealt, randomize_block
 from sfumato.randomize.plan import RandomizationPlan
-from sfumato.randomness import Randomness
+from sfumato.randomness import PLACES, Randomness
 from sfumato.scale.blind import ranked_files
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.scale.places import BLOCK, Series, sorted_files
+from sfumato.scale.places import Series, sorted_files
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,25 +52,25 @@ def randomized_records(
     declared, values, number = codes
     files = sorted_files(people, people.layout, sizes, place / "ordered", at_once)
     entries = PlanEntries.of(plan, values)
-    dealt = len(plan.parts) > 1 and not plan.declared
-    if dealt:
-        files = ranked_files(files, sizes, random.spawn(Step.DEAL), place, at_once)
+    by_rank = dealt(plan)
+    if by_rank:
+        files = ranked_files(files, sizes, random.spawn(DEALT), place, at_once)
     in_parts = np.zeros((len(plan.parts), values), np.int64)
     ends = np.cumsum(entries.counts)
     taken = entries_before = np.zeros(0, np.int64)
-    if dealt:
+    if by_rank:
         taken = np.zeros(values, np.int64)
         entries_before = (ends - entries.counts)[entries.start[:-1].clip(max=len(ends) - 1)]
 
     def records() -> Iterator[list[Array]]:
         for block, columns in enumerate(_aligned(files)):
-            *quasi, secret = columns[:-1] if dealt else columns
+            *quasi, secret = columns[:-1] if by_rank else columns
             true = declared[secret]
             entry = None
-            if dealt:
+            if by_rank:
                 rank = _ranks(true, taken)
                 entry = np.searchsorted(ends, entries_before[true] + rank, side="right")
-            made = randomize(true, plan, values, random.spawn(Step.RECORDS).spawn(block), entry)
+            made = randomize_block(true, plan, values, random.spawn(RECORDS).spawn(block), entry)
             np.add.at(in_parts, (number[made.part], true), 1)
             yield [number[made.part].astype(np.int32), *quasi, made.value]
 
@@ -99,9 +98,9 @@ def _aligned(files: Sequence[Blocks]) -> Iterator[list[Array]]:
         columns = file.take()
         if held is not None:
             columns = [np.concatenate(pair) for pair in zip(held, columns, strict=True)]
-        whole = len(columns[0]) // BLOCK * BLOCK
-        for begin in range(0, whole, BLOCK):
-            yield [column[begin : begin + BLOCK] for column in columns]
+        whole = len(columns[0]) // PLACES * PLACES
+        for begin in range(0, whole, PLACES):
+            yield [column[begin : begin + PLACES] for column in columns]
         held = [column[whole:] for column in columns]
     if held is not None and len(held[0]):
         yield held

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,11 +31,8 @@ _PARTS = 64
 """Row hashes lie in so many files by their highest bits, so that they are sorted a file at a time."""
 
 
-class Rowwise(Protocol):
-    """What coding needs of an engine."""
-
-    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterable[pa.RecordBatch]:
-        """Yield rows with the number of each known combination, and further columns as they are."""
+Batches = Callable[[Mapping[tuple[str, ...], pa.Table], Sequence[str]], Iterable[pa.RecordBatch]]
+"""What coding needs of an engine: its rows, with the number of each known combination, and further columns as they are."""
 
 
 class RowHashes:
@@ -66,10 +63,10 @@ class RowHashes:
         return Fingerprint(whole.hexdigest(), rows, tuple(int(number) for number in smallest), dict(columns), identities)
 
 
-def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
+def code_rows(batches: Batches, outline: Outline, place: Path) -> Blocks:
     """Return the published codes of everybody: the quasi columns, then the sensitive value."""
     blocks = Blocks(place / "coded", Layout(outline.types))
-    for numbers, _ in _numbered(engine, outline.known, ()):
+    for numbers, _ in _numbered(batches, outline.known, ()):
         blocks.append([column.codes[number] for column, number in zip(outline.known, numbers, strict=True)])
     return blocks
 
@@ -118,10 +115,10 @@ def row_hashes(
     return people, total, quasi, *named, *persons
 
 
-def hashed_rows(engine: Rowwise, outline: Outline) -> Iterator[Hashes]:
-    """Yield the hashes of all rows of an engine."""
+def hashed_rows(batches: Batches, outline: Outline) -> Iterator[Hashes]:
+    """Yield the hashes of all rows."""
     known, plain = [column.hashes for column in outline.every], Plain.of(outline.table.schema)
-    for numbers, columns in _numbered(engine, outline.every, plain.names):
+    for numbers, columns in _numbered(batches, outline.every, plain.names):
         yield row_hashes(numbers, dict(columns), known, plain)
 
 
@@ -171,11 +168,11 @@ def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> Marke
 
 
 def _numbered(
-    engine: Rowwise, known: Sequence[Known], plain: Sequence[str]
+    batches: Batches, known: Sequence[Known], plain: Sequence[str]
 ) -> Iterable[tuple[list[Array], list[tuple[str, pa.ChunkedArray]]]]:
     """Yield for some rows at a time the number of each known combination, and further columns."""
     tables = {column.names: column.combinations for column in known}
-    for batch in engine.batches(tables, plain):
+    for batch in batches(tables, plain):
         if batch.num_rows == 0:
             continue
         numbers = [np.asarray(batch.column(k)) for k in range(len(known))]

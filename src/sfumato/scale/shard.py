@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small, combine_codes, taken
 from sfumato.groups._cover_kernels import CoverRule
-from sfumato.groups._cut_kernels import Even
-from sfumato.groups._mondrian_kernels import Classical
-from sfumato.groups.counted import Leaf
-from sfumato.groups.cuts import Space, accepting, cut_space, secret_of
+from sfumato.groups.counted import Leaf, TopCuts
+from sfumato.groups.cuts import Cuts, Space, cut_space, secret_of
 from sfumato.groups.fragments.cover import covering_table
-from sfumato.groups.grouping import Grouping, histograms, need_table
+from sfumato.groups.grouping import Grouping, histograms
 from sfumato.groups.near.matched import MatchOptions, matched_groups
 from sfumato.groups.noisy import Tree, even_tree
-from sfumato.groups.soft import Accounts, SoftTests
+from sfumato.groups.soft import Accounts
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
@@ -29,19 +26,14 @@ from sfumato.scale.tally import Frame
 from sfumato.table.coding import ascending
 from sfumato.table.column import Column
 
-ShardCutting = Literal["safe", "tight", "soft", "noisy"]
-"""What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
-
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """How the people of a leaf are matched: as in memory, in an order of coins of their own."""
+    """How the people of a leaf are matched, by bounds on combinations of all secrets: as in memory, in coins of their own."""
 
     columns: tuple[Column, ...]
-    widths: tuple[float, ...]
-    floor: int
-    weights: Mapping[str, float] | None
-    block: int
+    options: MatchOptions
+    bounds: Bounds
     shuffling: Randomness
 
     def groups(self, how: CutPlan, leaf: Leaf, columns: Sequence[Array], alone: bool) -> tuple[list[Array], Grouping]:
@@ -57,33 +49,17 @@ class Matching:
         order = coins[0].permutation(len(columns[0]))
         people = [column[order] for column in columns]
         *quasi, secret = people
-        bounds, axes = how.bounds, how.frame.axes
+        bounds, axes = self.bounds, how.frame.axes
         counts = np.bincount(secret, minlength=len(bounds.values)).tolist()
         found = matched_groups(
             [replace(one, codes=codes) for one, codes in zip(self.columns, quasi, strict=True)],
             secret.astype(np.int64),
             bounds.with_counts(counts),
-            MatchOptions(self.widths, self.block, self.floor, self.weights),
+            self.options,
             random=coins[1],
             space=Space(how.frame.codes(quasi).astype(np.int32), axes.first, axes.kind, axes.position),
         )
         return people, found
-
-
-@dataclass(frozen=True, eq=False)
-class Rules:
-    """What decides about cuts, fixed before the first one."""
-
-    cutting: ShardCutting
-    floor: int
-    weights: object
-    rule: SoftTests | None
-    classical: Classical | None = None
-    form: str = "buckets"
-    alpha: Fraction | None = None
-    """A bound on presence that every box keeps."""
-    matching: Matching | None = None
-    """How people are matched inside boxes, which are then not shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,28 +69,25 @@ class CutPlan:
     frame: Frame
     sizes: tuple[int, ...]
     bounds: Bounds
-    rules: Rules
+    cuts: Cuts
     random: Randomness
     absent: tuple[int, ...] | None
     """Where boxes are shown column by column, as ranges or lists of values: see `ranged`. Else their people's rows are."""
     people: int
+    matching: Matching | None = None
+    """How people are matched inside boxes, which are then not shown."""
 
     def acceptance(
         self, *, begin: int = 0, account: int | None = None, most: int | None = None, codes: Small | None = None
-    ) -> tuple[object, ...] | Accounts:
+    ) -> tuple[Any, ...] | Accounts:
         """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account.
 
         `codes` are those of these people, where cuts must leave enough combinations on both sides; else the caller sees to that.
         """
-        rules = self.rules
-        if rules.cutting == "noisy":
-            return Even(rules.floor)
-        if rules.classical is not None:
-            need, start = need_table(self.bounds, most=most)
-            return rules.classical._replace(need=need, start=start)
-        cover = None if rules.alpha is None or codes is None else CoverRule(codes, covering_table(codes.shape[1], rules.alpha))
+        alpha = self.cuts.alpha
+        cover = None if alpha is None or codes is None else CoverRule(codes, covering_table(codes.shape[1], alpha))
         own = {"begin": begin} | ({} if account is None else {"first": account})
-        return accepting(self.bounds, rules.cutting, rules.floor, rules.rule, self.random, cover=cover, most=most, **own)
+        return self.cuts.accepting(self.bounds, self.random, cover=cover, most=most, **own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,24 +120,24 @@ def make_shard(how: CutPlan, leaf: Leaf, columns: Sequence[Array]) -> ShardBoxes
     by_values = ascending(combine_codes(coded), used_up=True)
     columns = [taken(column, by_values) for column in columns]
     quasi, secrets = list(columns[:-1]), np.stack(how.frame.secrets(columns))
-    rules, axes = how.rules, how.frame.axes
+    cuts, axes = how.cuts, how.frame.axes
     group, groups, tree = np.zeros(people, np.int32), 1, None
     figures: Mapping[str, Any] = {}
-    account = np.array([leaf.account], dtype=np.int64) if rules.cutting == "soft" else None
-    if rules.matching is not None:
-        rows, found = rules.matching.groups(how, leaf, columns, people == how.people)
+    account = np.array([leaf.account], dtype=np.int64) if cuts.cutting == "soft" else None
+    if how.matching is not None:
+        rows, found = how.matching.groups(how, leaf, columns, people == how.people)
         quasi, secrets = rows[:-1], np.stack(how.frame.secrets(rows))
         group, groups, figures = found.group, found.groups, found.figures
     elif not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.kind, axes.position)
-        if rules.cutting == "noisy":
-            tree = even_tree(space, axes.weights, rules.floor)
+        if cuts.cutting == "noisy":
+            tree = even_tree(space, axes.weights, cuts.floor)
             group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
         else:
-            codes = None if rules.alpha is None else space.codes.astype(np.int32)
+            codes = None if cuts.alpha is None else space.codes.astype(np.int32)
             acceptance = how.acceptance(begin=leaf.begin, account=leaf.account, most=people, codes=codes)
             secret, order = secret_of(secrets, how.bounds), np.arange(people, dtype=np.int32)
-            found = cut_space(space, secret, order, acceptance, basis=rules.cutting, weights=axes.weights)
+            found = cut_space(space, secret, order, acceptance, basis=cuts.cutting, weights=axes.weights)
             group, groups, account = found.group, found.groups, found.account
     shown = histograms(np.tile(group, len(secrets)), secrets.ravel(), how.frame.values)
     sizes = np.bincount(group, minlength=groups).astype(np.int64)
@@ -184,3 +157,19 @@ def make_shard(how: CutPlan, leaf: Leaf, columns: Sequence[Array]) -> ShardBoxes
     return ShardBoxes(
         ordered, sizes, firsts, entries[box], value[by_number], shown.count[by_number], account, box, tree, figures=figures
     )
+
+
+def pieces(leaves: Sequence[Leaf]) -> list[int]:
+    """Return for every leaf how many pieces of the same final box come before it."""
+    found: list[int] = []
+    for k, leaf in enumerate(leaves):
+        same = k > 0 and leaf.final and leaves[k - 1].final and leaves[k - 1].begin == leaf.begin
+        found.append(found[-1] + 1 if same else 0)
+    return found
+
+
+def shard_of(frame: Frame, rows: Sequence[Array], cuts: TopCuts) -> Array:
+    """Return the number of the leaf that each row lies in."""
+    number = np.full(len(cuts.tree), -1, np.int64)
+    number[[leaf.node for leaf in cuts.leaves]] = np.arange(len(cuts.leaves))
+    return number[frame.nodes(frame.codes(rows), cuts.tree)]

@@ -10,9 +10,9 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -21,13 +21,13 @@ import pyarrow as pa
 from sfumato.arrays import Array
 from sfumato.errors import InputError
 from sfumato.groups.counted import Leaf, TopCuts
-from sfumato.randomness import Randomness
-from sfumato.scale import boxes
+from sfumato.scale import shard
+from sfumato.scale.choice import is_spark
 from sfumato.scale.collect import StoredShard, keep
-from sfumato.scale.engine import BYTES_A_PERSON, Engine, ResourceLimits
+from sfumato.scale.engine import BYTES_A_PERSON, Engine
 from sfumato.scale.gather import gathered_table
 from sfumato.scale.layout import Blocks, Layout, hashed
-from sfumato.scale.outline import Known, Outline, outline
+from sfumato.scale.outline import Known, Outline
 from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import Hashes, Marked, Plain, fingerprints, row_hashes
 from sfumato.scale.shard import CutPlan, make_shard
@@ -37,7 +37,7 @@ from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading, dealt
 from sfumato.table.extras import extra
-from sfumato.table.people import PersonKey
+from sfumato.table.people import Choice, PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.source import ending_of
 from sfumato.table.table import Table
@@ -100,13 +100,9 @@ def frame_of_files(source: Any) -> Any:
 class SparkEngine(Engine):
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
-    def __init__(
-        self, source: Any, place: Path, limits: ResourceLimits, *, random: Randomness | int | bytes | None = None
-    ) -> None:
-        self.source, self.place, self.limits, self.random = source, place, limits, random
+    def __init__(self, source: Any, *given: Any, **named: Any) -> None:
+        super().__init__(source if is_spark(source) else frame_of_files(source), *given, **named)
         self._sql: SparkSql | None = None
-        self._coded: Blocks | None = None
-        self._marked: Marked | None = None
         self._frame: Any = None
 
     def close(self) -> None:
@@ -120,41 +116,63 @@ class SparkEngine(Engine):
         """Return the names of the source's columns."""
         return distinct_names(self.source.columns, "the source")
 
-    def outline(self, schema: Schema) -> Outline:
-        """Return the table without its rows."""
-        schema.check_columns(self.names(), "the source")
+    def open(self, schema: Schema) -> None:
+        """Give the columns that are used a name in the session."""
+        super().open(schema)
         rows = Rows(schema)
-        every = list(dict.fromkeys([*rows.used, *rows.beside]))
-        choice, keys = None, cast("tuple[PersonKey, ...]", ())
-        sql = self._sql = SparkSql(self.source.select(*(f"`{name}`" for name in every)))
-        if schema.people_rule.key:
-            choice = choose(sql, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
-        if rows.in_doubt:
-            looked = [name for name in sql.frame.columns if name not in schema.sensitive]
-            keys = suspects(sql, looked, tuple(schema.people_rule.key))
-        sql.use("used", sql.frame.select(*(f"`{name}`" for name in rows.used)))
-        self._whole = self._kept = sql.frame
-        self._outline = outline(sql, schema, Reading(), without=self._without, choice=choice, suspects=keys)
-        return self._outline
+        self._sql = SparkSql(self.source.select(*(f"`{name}`" for name in dict.fromkeys([*rows.used, *rows.beside]))))
+
+    @property
+    def sql(self) -> SparkSql:
+        """The source as the session knows it."""
+        assert self._sql is not None
+        return self._sql
+
+    def distinct(self, names: Sequence[str]) -> pa.Table:
+        """Return the different combinations of these columns."""
+        return self.sql.distinct(names)
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return how many combinations of these columns have several rows, and how many rows those are."""
+        return self.sql.repeated(names)
+
+    def chosen(self, schema: Schema) -> Choice | None:
+        """Make one row a person the source, by the same coins as in memory."""
+        rows, rule, choice = Rows(schema), schema.people_rule, None
+        if rule.key:
+            every = list(dict.fromkeys([*rows.used, *rows.beside]))
+            choice = choose(self.sql, rule, every, [*schema.quasi, *schema.sensitive], self.random)
+        self._looked = [name for name in self.sql.frame.columns if name not in schema.sensitive]
+        self._suspects = suspects(self.sql, self._looked, tuple(rule.key)) if rows.in_doubt else ()
+        self.sql.use("used", self.sql.frame.select(*(f"`{name}`" for name in rows.used)))
+        self._whole = self._kept = self.sql.frame
+        return choice
+
+    def suspects(self, schema: Schema) -> tuple[PersonKey, ...]:
+        """Return columns that look like keys of people with several rows."""
+        return self._suspects
 
     def gathered(self, schema: Schema) -> Table:
         """Return the people of a table in which somebody may have several values of a secret, gathered by the cluster."""
-        schema.check_columns(self.names(), "the source")
-        rows, memory = Rows(schema), self.limits.memory
-        every = list(dict.fromkeys([*rows.used, *rows.beside]))
-        self._sql = SparkSql(self.source.select(*(f"`{name}`" for name in every)))
-        return gathered_table(self._sql, schema, Reading(), self.random, memory=memory, person=BYTES_A_PERSON)
+        self.open(schema)
+        memory = self.limits.memory
+        return gathered_table(self.sql, schema, Reading(), self.random, memory=memory, person=BYTES_A_PERSON)
 
-    def _without(self, absent: Mapping[str, pa.Array]) -> SparkSql:
-        assert self._sql is not None
+    def without(self, absent: Mapping[str, pa.Array]) -> None:
+        """Leave out the rows that have one of these values."""
         f = extra("pyspark.sql.functions")
         for name, values in absent.items():
             column = f.col(f"`{name}`")
             for value in values.to_pylist():
                 same = f.isnan(column) if isinstance(value, float) and np.isnan(value) else column.eqNullSafe(f.lit(value))
                 self._kept = self._kept.where(~same)
-        self._sql.use("kept", self._kept)
-        return self._sql
+        self.sql.use("kept", self._kept)
+
+    def numbered(
+        self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str], *, whole: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Not asked for: codes and hashes are made in the cluster."""
+        raise NotImplementedError
 
     def people(self, outline: Outline) -> SparkPeople:
         """Return everybody's codes, in the cluster."""
@@ -167,25 +185,22 @@ class SparkEngine(Engine):
         self._frame = coded.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         return SparkPeople(self._frame, layout, self.place / "shards")
 
-    def coded(self, outline: Outline) -> Blocks:
-        """Return everybody's codes in a file of the driver, for its audit."""
-        if self._coded is None:
-            blocks = Blocks(self.place / "coded", Layout(outline.types))
-            for columns in pieces(self._frame, outline.rows, blocks.layout):
-                blocks.append(columns)
-            self._coded = blocks
-        return self._coded
+    @cached_property
+    def _coded(self) -> Blocks:
+        """Everybody's codes in a file of the driver, for its audit."""
+        blocks = Blocks(self.place / "coded", Layout(self._outline.types))
+        for columns in pieces(self._frame, self._outline.rows, blocks.layout):
+            blocks.append(columns)
+        return blocks
 
-    def hashed(self) -> Marked:
-        """Return what one pass over all rows tells: the table as it came, and who is in it."""
-        if self._marked is None:
-            known, plain = self._outline.every, Plain.of(self._outline.table.schema)
-            rows = numbered(self._whole, known, plain.names)
-            shared = rows.sparkSession.sparkContext.broadcast([column.hashes for column in known])
-            frame = rows.mapInArrow(partial(_hashes, shared=shared, plain=plain), "rows int, block binary")
-            parts = pieces(frame, self._outline.rows, _hash_layout(plain))
-            self._marked = fingerprints(parts, self._outline, self.scratch("hashes"))
-        return self._marked
+    @cached_property
+    def _marked(self) -> Marked:
+        known, plain = self._outline.every, Plain.of(self._outline.table.schema)
+        rows = numbered(self._whole, known, plain.names)
+        shared = rows.sparkSession.sparkContext.broadcast([column.hashes for column in known])
+        frame = rows.mapInArrow(partial(_hashes, shared=shared, plain=plain), "rows int, block binary")
+        parts = pieces(frame, self._outline.rows, _hash_layout(plain))
+        return fingerprints(parts, self._outline, self.scratch("hashes"))
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
@@ -306,7 +321,7 @@ class SparkPeople:
         made = made.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         made.count()  # all shards at once, on as many cores as there are; then they come one at a time
         shards: dict[int, StoredShard] = {}
-        order = boxes.pieces(cuts.leaves)
+        order = shard.pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
         for row in fetched(made):
             tell(len(shards) / len(cuts.leaves))
@@ -334,7 +349,7 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     """Divide blocks by the leaf that each row lies in."""
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
-        which = boxes.shard_of(how.frame, columns, cuts)
+        which = shard.shard_of(how.frame, columns, cuts)
         yield _parts(columns, which, len(cuts.leaves), layout, "shard")
 
 

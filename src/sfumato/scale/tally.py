@@ -10,7 +10,8 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.groups._counted_kernels import add_codes, add_lefts, add_pairs, add_values, tree_nodes
-from sfumato.groups._cut_kernels import Axes, add_by_code
+from sfumato.groups._cut_kernels import add_by_code
+from sfumato.groups._rule_kernels import Axes
 from sfumato.groups.category_order import doubled_ranks, is_unordered, places_by_sums
 from sfumato.groups.cuts import axes as axes_of
 from sfumato.groups.cuts import narrow_type

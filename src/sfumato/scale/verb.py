@@ -20,9 +20,9 @@ from sfumato.release.files import read_manifest, read_release
 from sfumato.release.manifest import Manifest
 from sfumato.request import PublicationRequest
 from sfumato.scale.audit import JUDGES, audit_parts
-from sfumato.scale.choice import EngineName, is_spark
+from sfumato.scale.choice import EngineName, engine_of
 from sfumato.scale.engine import Engine, ResourceLimits
-from sfumato.scale.publish import Published, prepare, prepare_gathered
+from sfumato.scale.publish import Published, prepare
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.table.textfile import ReadOptions
@@ -59,7 +59,7 @@ def publish_source(
     with workshop(out) as hidden, listening(progress or silent) as tell:
         target, work = hidden / out.name, hidden / "work"
         work.mkdir(mode=0o700)
-        holder = _engine(engine, source, work, chosen, options=options, random=random)
+        holder = engine_of(engine, source)(source, work, chosen, options=options, random=random)
 
         def step(stage: str, part: float) -> None:
             let_in()
@@ -67,11 +67,7 @@ def publish_source(
 
         asked = PublicationRequest(requirement, method, random, step, register, budget)
         try:
-            if schema.bundled:
-                done = prepare_gathered(holder, schema, asked, target, out)
-            else:
-                target.mkdir()
-                done = prepare(holder, schema, asked, target, out, chosen)
+            done = prepare(holder, schema, asked, target, out, chosen)
             if fingerprinted and done.fingerprints is None:
                 done = replace(done, fingerprints=holder.fingerprints())
         finally:
@@ -104,7 +100,7 @@ def audit_directory(
     chosen = limits or ResourceLimits.of()
 
     def opened(work: Path) -> Engine:
-        return _engine(engine, source, work, chosen, options=options, random=random)
+        return engine_of(engine, source)(source, work, chosen, options=options, random=random)
 
     if manifest.bundled:
         return _audit_gathered(directory, manifest, schema, None if source is None else opened)
@@ -158,16 +154,3 @@ def declared_schema(manifest: Manifest, names: Sequence[str]) -> Schema:
         raise FormatError("the manifest does not say how the table is read", hint="give a schema, or --policy")
     published = Schema.from_dict(declared)
     return Schema(**declared, other=[name for name in names if published.role(name) is None])
-
-
-def _engine(
-    name: EngineName | None, source: Any, work: Path, limits: ResourceLimits, *, options: ReadOptions | None, random: Any
-) -> Engine:
-    """Return who holds a source: the cluster of a Spark DataFrame, or DuckDB."""
-    if name == "spark" or is_spark(source):
-        from sfumato.scale.spark import SparkEngine, frame_of_files
-
-        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits, random=random)
-    from sfumato.scale.duckdb import DuckEngine
-
-    return DuckEngine(source, work, limits, options=options, random=random)

@@ -36,7 +36,7 @@ def write_buckets(
     outline: Outline,
     boxes: Collected,
     *,
-    domain: Domain | None = None,
+    domain: Domain | Events | None = None,
     beside: Mapping[str, pa.Table] | None = None,
 ) -> Manifest:
     """Write the form buckets to an empty directory, part by part, and return the manifest that was written.

@@ -296,13 +296,14 @@ class Table:
 
         They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
         """
-        return self._reordered(self._ascending()[random.permutation(self.rows)])
+        return self._reordered(self.order_of_values()[random.permutation(self.rows)])
 
     def by_values(self) -> Table:
         """Return the same people sorted by quasi values, then by the sensitive one."""
-        return self._reordered(self._ascending())[0]
+        return self._reordered(self.order_of_values())[0]
 
-    def _ascending(self) -> Array:
+    def order_of_values(self) -> Array:
+        """Return which row here is the first, the second, … of the people sorted by their values."""
         values = int(self.sensitive.codes.max()) + 1
         coded = [(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)]
         return ascending(combine_codes(coded), used_up=True)

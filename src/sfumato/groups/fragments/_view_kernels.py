@@ -13,7 +13,8 @@ from numba import prange
 
 from sfumato._jit import njit
 from sfumato.arrays import Floats, Integers, Small
-from sfumato.groups._cut_kernels import divide, evenly, implement, least_side
+from sfumato.groups._cut_kernels import split_rows
+from sfumato.groups._rule_kernels import choose, cut_of, histogram_of, implement, least_side
 
 GOOD, GREY, CERTAIN_PRESENCE, CERTAIN_VALUE = 1, 0, -1, -2
 ERROR = 1e-15  # a bound on the relative error of one step of `meets`, which adds and multiplies positive numbers only
@@ -155,15 +156,17 @@ def _least_matched(acceptance: Any, counts: Any, size: int) -> Any:
     return acceptance.least
 
 
-def _divide_matched(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    size = evenly(mine, across, least)
-    if size == 0:
-        return 0
-    for part in (mine[:size], mine[size:]):
-        if not (judge(part, secret.codes[0], acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
-            return 0
-    return size
+def _choose_matched(acceptance: Any, column: Any, counts: Any, size: int, least: int) -> Any:
+    boundary, also, left = cut_of(histogram_of(column), column.kind, size, least)
+    if left > 0:
+        rows = column.mine.copy()
+        split_rows(rows, column.codes, boundary, also)
+        for some in (rows[:left], rows[left:]):
+            good = judge(some, column.secret.codes[0], acceptance) == GOOD if acceptance.strict else hopeful(some, acceptance)
+            if not good:
+                return boundary, also, 0
+    return boundary, also, left
 
 
 implement(least_side, Matched, _least_matched)
-implement(divide, Matched, _divide_matched)
+implement(choose, Matched, _choose_matched)

@@ -12,7 +12,8 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, evenly, implement, least_safely, least_side, put
+from sfumato.groups._cut_kernels import part_otherwise, put, split_rows
+from sfumato.groups._rule_kernels import choose, cut_of, histogram_of, implement, least_safely, least_side
 
 FAR = np.int64(1) << 60
 PADDED = 2  # at most so many times its own people a side may become by taking in others
@@ -30,10 +31,13 @@ class Padded(NamedTuple):
     floor: int
 
 
-def _divide_padded(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
-    left = evenly(mine, across, -(-least // PADDED))
-    if left == 0:
-        return 0
+def _choose_padded(acceptance: Any, column: Any, counts: Any, size: int, least: int) -> Any:
+    return cut_of(histogram_of(column), column.kind, size, -(-least // PADDED))
+
+
+def _part_padded(acceptance: Any, mine: Any, codes: Any, boundary: int, also: int, left: int, counts: Any) -> Any:
+    least = least_side(acceptance, counts, len(mine))
+    split_rows(mine, codes, boundary, also)
     if left < least:
         return least
     if len(mine) - left < least:
@@ -46,7 +50,8 @@ def _divide_padded(acceptance: Any, mine: Any, across: Any, secret: Any, counts:
 
 
 implement(least_side, Padded, least_safely)
-implement(divide, Padded, _divide_padded)
+implement(choose, Padded, _choose_padded)
+part_otherwise(Padded, _part_padded)
 
 
 @njit(cache=True)
