@@ -6,9 +6,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli._show import progress_bar
+from sfumato.cli._show import near, progress_bar
 from sfumato.cli._state import writing
-from sfumato.errors import PeopleNotIdentified
+from sfumato.errors import OneBox, PeopleNotIdentified
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
@@ -47,7 +47,8 @@ def by_engine(
         ready = Ready(draft, made, made.manifest, made.table, made.fingerprints, how, beside)
         delivered.append(deliver(ready, chosen, out, home))
 
-    warnings.simplefilter("ignore", PeopleNotIdentified)  # what is said of the draw says it
+    warnings.simplefilter("ignore", OneBox)  # `made_of` says it
+    warnings.simplefilter("ignore", PeopleNotIdentified)  # so does what is said of the draw
     with progress_bar() as tell, writing(out):
         publish_source(
             data if len(data) > 1 else data[0],
@@ -90,7 +91,7 @@ def audit_large(
     if table is not None:
         how = "read as the manifest says"
         if remembered is not None and kept is not None:
-            how = f"read as the policy in {kept.path} says"
+            how = f"read as the policy in {near(str(kept.path))} says"
         if policy is not None:
             how = f"read as {named} says"
     schema, options = (None, None) if chosen is None else (chosen.schema, chosen.options)
