@@ -174,7 +174,7 @@ class Counted(People):
         task.progress("writing", 0.75)
         held = grouping.held
         public: dict[str, Any] = {"groups": grouping.groups}
-        if method.form == "buckets":
+        if method.shown_as.exact_quasi:
             public |= {"decoys": 0, "suppression": False}
         stated = group_manifest(task, method, method.form, grouping, public)
         if isinstance(held, Dealt):
