@@ -180,7 +180,7 @@ class Counted(People):
         if isinstance(held, Dealt):
             return Written(write_dealt(self.directory, stated, self.outline, held), held.sizes)
         assert held is not None
-        if method.form == "columns":
+        if method.shown_as.hides_presence:
             quasi, start = (tuple(parts) for parts in zip(*grouping.seen, strict=True))
             entries = held.group, held.value.astype(np.int32), held.count
             shown = ColumnsRelease(stated, quasi, start, self.table.events, *entries, account=held.account).canonical()
