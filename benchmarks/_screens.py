@@ -74,6 +74,10 @@ class _Walk:
         self.picture("table-dark", 1000, width=800, dark=True)
         self.open("/rule", "own-HIV")
         self.picture("rule", 1000)
+        self.picture("people", 760, at="people")
+        self.find("own-HIV").send_keys("x\t")
+        self.wait(lambda: self.driver.find_element("css selector", ".q-field--error"))
+        self.picture("mistake", 560, at="own-HIV")
         self.open("/trade", "compare")
         self.press("compare")
         self.wait(lambda: "Choosing by these results" in self.driver.page_source)
@@ -102,6 +106,11 @@ class _Walk:
         self.press("crosstab")
         self.find("heat")
         self.picture("cross", 1150)
+        self.press("tab-Quality")
+        self.wait(lambda: "people" in self.driver.find_element("css selector", ".q-tab-panel").text)
+        self.picture("quality", 590)
+        self.press("tab-Manifest")
+        self.picture("manifest", 1000)
 
     def open(self, path: str, mark: str) -> None:
         """Open a page, and wait until something of it is there."""
@@ -135,14 +144,17 @@ class _Walk:
         self.wait(lambda: self.driver.execute_script(options, words)).click()
         time.sleep(1)
 
-    def picture(self, name: str, height: int, *, width: int = 1280, dark: bool = False) -> None:
-        """Photograph the page from its top."""
+    def picture(self, name: str, height: int, *, width: int = 1280, dark: bool = False, at: str = "") -> None:
+        """Photograph the page from its top, or from what has a mark."""
         scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         self.driver.execute_script("window.scrollTo(0, 0); document.activeElement.blur()")
         time.sleep(2)  # charts are drawn anew for another width
+        if at:
+            self.driver.execute_script("arguments[0].scrollIntoView()", self.find(at))
+            self.driver.execute_script("window.scrollBy(0, -80)")  # what is behind the head of the page
         self.driver.save_screenshot(str(PICTURES / f"studio-{name}.png"))
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
         self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

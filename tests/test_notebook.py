@@ -101,7 +101,7 @@ def test_reprs_are_short_and_html_is_escaped(release: sf.Release) -> None:
         (audit, ("Audit: holds", "engineer")),
         (answer, ("4 cells", "in all", "95 % interval")),
         (release.count("sex = 'f'"), ("20.0",)),
-        (about, ("The bounds can be kept", "Unique", "private: figures of the original table", "Who is found")),
+        (about, ("The bounds can be kept", "Unique", "private: figures of the original table", "Found")),
     ):
         text = shown(thing)
         assert all(word in text for word in words), text

@@ -3,7 +3,8 @@ import re
 import pytest
 
 from sfumato.charts import library, picture_page, picture_svg, save_picture
-from sfumato.charts.svg import DARK, LIGHT, colour
+from sfumato.charts.look import DARK, LIGHT
+from sfumato.charts.svg import colour
 from sfumato.errors import InputError
 
 

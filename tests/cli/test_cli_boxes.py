@@ -115,7 +115,7 @@ def test_explain_shows_error_and_exposure_of_every_way(crowd: Path, run: Run) ->
     rows = [line.split() for line in done.out.splitlines()]
     names = [row[0] for row in rows if row and row[0] in ("independence", "blind", "soft", "tight")]
     assert names == ["independence", "blind", "soft", "tight"]
-    assert "soft (this policy)" in done.out
+    assert "soft ← yours" in done.out
     assert "fixed in advance" in words(done.out)
     told = json.loads(run("explain", "people.csv", "-p", "p.toml", "--json").out)["measured"]
     assert [row["name"] for row in told["rows"]] == ["blind", "soft", "tight"]
@@ -156,7 +156,7 @@ def test_quick_leaves_measuring_out(crowd: Path, run: Run) -> None:
     done = run("explain", "people.csv", "-p", "p.toml", "--quick")
     assert done.code == 0
     assert "by soft cuts" in words(done.out)
-    assert "What you decide on" not in done.out
+    assert "Median error" not in done.out
     assert run("explain", "people.csv", "-p", "p.toml", "--quick", "--workload", "mine.sql").code == 2
 
 

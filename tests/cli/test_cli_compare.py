@@ -16,7 +16,9 @@ def test_methods_are_ranked_with_what_error_means_why_one_was_not_made_and_that_
     assert (first[1], second[1:]) == ("multi-size", ["anatomy", "none"])
     told = " ".join(done.out.split())
     assert "Ranked by error (error, held, exposure and belief in %)" in told
-    assert "Error: half of the answers are off by at most so much of the truth" in told
+    assert "half of the answers are off by at most so much of the truth" in told
     assert "believes 29.5 % of a person's true value, on average" in told
     assert "a claim takes method and bounds as fixed beforehand, and does not cover what your choice among them tells" in told
-    assert "Anatomy with groups of 5 needs every value to have at most 1/5 of the people; Flu has 40 %" in told
+    assert "No release anatomy; --all says why" in told
+    asked = ("compare", "people.csv", "-p", "p.toml", "--methods", "anatomy", "--workers", "1", "--all")
+    assert "needs every value to have at most 1/5 of the people; Flu has 40 %" in " ".join(run(*asked).out.split())

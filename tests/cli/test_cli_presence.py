@@ -31,11 +31,11 @@ def released(place, run):
 
 
 def test_the_claim_of_presence_is_shown_beside_that_of_values(released, run):
-    done = run("audit", "out", "--table", "people.csv")
+    done = run("audit", "out", "--table", "people.csv", "--all")
     assert done.code == 0
     shown = " ".join(done.out.split())
-    assert "presence, 100 % where 100 %" in shown
-    assert "Claim against a reader: holds" in shown
+    assert "presence, 100 % of 100 %" in shown
+    assert "the claim holds" in shown
     assert "covering groups combined" in shown
 
 

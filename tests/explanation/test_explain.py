@@ -7,10 +7,11 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from sfumato import Decoys, Heterogeneous
 from sfumato.explanation import Explanation, explain
 from sfumato.explanation.room import MEASURE
 from sfumato.explanation.sentences import FORM_ADVICE
-from sfumato.methods import Anatomy, Boxes, BuReL, Decoys, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
+from sfumato.methods import Anatomy, Boxes, BuReL, Method, Mondrian, MultiSize, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
 
@@ -155,7 +156,7 @@ def test_the_verdict_comes_first_and_says_what_is_kept_who_is_unprotected_and_wh
     assert found.to_dict()["unbounded_share"] == 0.5
     bounded, text = told({"HIV": 50, "Flu": 50}, LDiversity(2))
     assert (bounded.rule.unbounded, bounded.to_dict()["unbounded_share"]) == ((), 0.0)
-    assert "Unprotected: nobody. Every value has a bound below 1." in text
+    assert "Unprotected: nobody." in text
 
 
 def test_a_policy_that_protects_nobody_is_the_obstacle_and_comes_first() -> None:

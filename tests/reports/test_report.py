@@ -241,12 +241,12 @@ def test_each_secret_has_a_sentence_of_its_own_and_nothing_is_said_of_combinatio
 
 def test_a_rule_with_odds_is_said_alone_in_explanation_and_report(table, tmp_path):
     rule = sf.FPrivacy(theta=8, offset="0.02", odds=8, against="reader")
-    grown = "In words: of what at least one in nine people have, odds grow at most 8-fold"
+    grown = "of what at least one in nine people have, odds grow at most 8-fold"
     told = sf.explain(table, rule, quick=True).highlights()
-    assert any(line.startswith(grown) for line in told)
+    assert f"Rule: {grown}" in " ".join(told)
     release = sf.publish(table, rule, method=sf.Boxes(floor=20), random=1)
     page = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
-    assert grown.replace("words", "plain words") in page
+    assert f"In plain words: {grown}" in page
     assert not any("who uses no link between columns" in text for text in (page, *told))
 
 

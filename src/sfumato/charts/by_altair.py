@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.charts.library import Chart, altair
+from sfumato.charts.look import BAR, FILL, LIFTS, LIGHT, POINT, TEXT, TITLE
 from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
-from sfumato.charts.svg import LIFTS, LIGHT
 
 WIDTH = 380
 NUMBERED = 400
@@ -21,7 +21,9 @@ def drawn(picture: Drawable) -> Chart:
         chart = _heat_map(picture)
     else:
         chart = _allowances(picture)
-    title = altair().Title(picture.title, subtitle=picture.under, anchor="start", subtitleColor=LIGHT["soft"])
+    title = altair().Title(
+        picture.title, subtitle=picture.under, anchor="start", fontSize=TITLE, subtitleFontSize=TEXT, subtitleColor=LIGHT["soft"]
+    )
     return chart.properties(title=title, description=picture.words)
 
 
@@ -38,10 +40,10 @@ def _points(picture: Points) -> Chart:
         for one in picture.rows
     ]
     base, scale = alt.Chart(alt.Data(values=rows)).encode(y=_named(alt, rows, picture.names)), alt.Scale(zero=False)
-    bars = base.mark_rule(strokeWidth=2, color=LIGHT["0"]).encode(
+    bars = base.mark_rule(strokeWidth=BAR, color=LIGHT["0"], opacity=0.6).encode(
         x=alt.X("low:Q", title=picture.measure, scale=scale), x2="high:Q"
     )
-    points = base.mark_point(filled=True, size=60, opacity=1, color=LIGHT["0"]).encode(
+    points = base.mark_point(filled=True, size=POINT**2, opacity=1, color=LIGHT["0"]).encode(
         x=alt.X("value:Q", title=picture.measure, scale=scale),
         shape=alt.Shape("interval:N", legend=None, scale=alt.Scale(domain=[True, False], range=["circle", "cross"])),
         tooltip=["cell:N", "value:Q", "low:Q", "high:Q"],
@@ -105,5 +107,5 @@ def _allowances(picture: Allowances) -> Chart:
     layers = []
     for what, (_, _, mark) in shown.items():
         own = base.transform_filter(alt.datum.what == what)
-        layers.append(own.mark_bar(height=9, opacity=0.85) if mark == "bar" else own.mark_tick(thickness=3, size=15))
+        layers.append(own.mark_bar(height=9, opacity=FILL) if mark == "bar" else own.mark_tick(thickness=3, size=15))
     return alt.layer(*layers).properties(width=WIDTH, height={"step": 20})

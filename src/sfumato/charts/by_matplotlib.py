@@ -9,9 +9,12 @@ from typing import Any
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 
+from sfumato.charts.look import BAR, FILL, LIFTS, LIGHT, POINT
 from sfumato.charts.pictures import Allowances, Drawable, HeatMap, Points
-from sfumato.charts.svg import LIFTS, LIGHT
 from sfumato.notebook import text
+
+PT = 0.75
+"""Points a pixel."""
 
 ROW = 0.28
 """Inches a row of a picture takes."""
@@ -62,8 +65,8 @@ def _points(figure: Figure, axes: Any, picture: Points) -> None:
     figure.set_size_inches(6.4, 1.3 + ROW * len(picture.rows))
     for place, one in enumerate(picture.rows):
         if one.low is not None and one.high is not None:
-            axes.plot([one.low, one.high], [place, place], color=LIGHT["0"], linewidth=2)
-        axes.plot(one.value, place, "x" if one.low is None else "o", color=LIGHT["0"], markersize=6)
+            axes.plot([one.low, one.high], [place, place], color=LIGHT["0"], linewidth=PT * BAR, alpha=0.6)
+        axes.plot(one.value, place, "x" if one.low is None else "o", color=LIGHT["0"], markersize=PT * POINT)
     _named(axes, [one.name for one in picture.rows])
     axes.set_xlabel(_plain(picture.measure))
     axes.set_ylabel(_plain(picture.names))
@@ -104,7 +107,7 @@ def _allowances(figure: Figure, axes: Any, picture: Allowances) -> None:
             continue
         places, values = zip(*shown, strict=True)
         if field == "belief":
-            axes.barh(places, values, height=0.45, color=LIGHT[colour], alpha=0.85, label=name)
+            axes.barh(places, values, height=0.45, color=LIGHT[colour], alpha=FILL, label=name)
         else:
             axes.plot(values, places, "|", color=LIGHT[colour], markersize=11, markeredgewidth=2.5, label=name)
     _named(axes, [one.value for one in picture.rows])

@@ -10,34 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.charts.library import Chart, chart_library
+from sfumato.charts.look import DARK, FONT, LIGHT, SMALL, TEXT, TITLE
 
 VEGA_LITE = "5.20"
 """The version of the charts' language that they are drawn by: every altair since 5 writes what it understands."""
-
-_COLOURS = {
-    "ink": ("#1f2328", "#f0f6fc"),
-    "soft": ("#59636e", "#9198a1"),
-    "grid": ("#e3e8ed", "#2b323b"),
-    "axis": ("#818b98", "#656c76"),
-    "paper": ("#ffffff", "#0d1117"),
-    "0": ("#0969da", "#58a6ff"),
-    "1": ("#bc4c00", "#f0883e"),
-    "2": ("#1a7f37", "#4ac26b"),
-    "3": ("#8250df", "#b083f0"),
-    "4": ("#cf222e", "#ff7b72"),
-    "5": ("#9a6700", "#d4a72c"),
-    "6": ("#1b7c83", "#56d4dd"),
-    "7": ("#6e7781", "#9198a1"),
-    "8": ("#bf3989", "#f778ba"),
-    "9": ("#57606a", "#b1bac4"),
-}
-LIGHT, DARK = ({name: pair[which] for name, pair in _COLOURS.items()} for which in range(2))
-"""The colours by name: writing, lines of the axes, what is behind, and one a series."""
-
-LIFTS = ("#2166ac", "#f7f7f7", "#b2182b")
-"""The colours of a lift of 1/4, of 1, and of 4."""
-
-FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif'
 
 SERIES = 10
 
@@ -100,10 +76,9 @@ def picture_page(chart: Chart, *, title: str, description: str = "") -> str:
 
 def on_its_own(svg: str) -> str:
     """Return a picture whose colours are names with a style that sets them, by the reader's choice of light or dark."""
-    style = (
-        f"<style>:root{{{colours(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{colours(DARK)}}}}}"
-        f"text{{font-family:{FONT}}}</style>"
-    )
+    used = {"paper", *re.findall(r"var\(--sf-([a-z0-9-]+)\)", svg)}
+    light, dark = (colours({name: shade for name, shade in scheme.items() if name in used}) for scheme in (LIGHT, DARK))
+    style = f"<style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}text{{font-family:{FONT}}}</style>"
     behind = '<rect width="100%" height="100%" rx="8" fill="var(--sf-paper)"/>'
     begin = svg.index(">") + 1
     return f"{svg[:begin]}{style}{behind}{svg[begin:]}\n"
@@ -130,13 +105,20 @@ def _styled(spec: dict[str, Any]) -> dict[str, Any]:
             "gridColor": colour("grid"),
             "domainColor": axis,
             "tickColor": axis,
-            "labelFontSize": 12,
-            "titleFontSize": 12.5,
+            "labelFontSize": SMALL,
+            "titleFontSize": TEXT,
             "titleFontWeight": "normal",
             "titlePadding": 10,
         },
-        "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 12, "symbolStrokeWidth": 2},
-        "title": {"color": ink, "subtitleColor": soft, "fontSize": 16, "subtitleFontSize": 12.5, "anchor": "start", "offset": 14},
+        "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": SMALL, "symbolStrokeWidth": 2},
+        "title": {
+            "color": ink,
+            "subtitleColor": soft,
+            "fontSize": TITLE,
+            "subtitleFontSize": TEXT,
+            "anchor": "start",
+            "offset": 14,
+        },
         "header": {"labelColor": ink, "titleColor": ink, "labelFontSize": 13},
         "text": {"color": ink},
         "range": {"category": [colour(number) for number in range(SERIES)]},

@@ -55,7 +55,9 @@ def attack(
     policy: TablePolicy = None,
     receipts: Receipts = None,
     seed: Seed = None,
-    every: Annotated[bool, typer.Option("--every", help="Also list attacks that are no better than guessing.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show everything: every attack, every figure, and why some were not tried.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Try adversaries on a release: how often each is right, how sure she is, and what the release claims against her.
@@ -189,6 +191,10 @@ def _sets(given: Sequence[str]) -> dict[str, list[str]]:
     return sets
 
 
+ROWS = 20
+"""How many attacks are listed without --all."""
+
+
 def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, every: bool = False) -> None:
     """Print a row for each attack that reached something, a line about each kind of others, then what is worth knowing.
 
@@ -198,20 +204,20 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, e
     from sfumato.attacks.judge import NO_BETTER
 
     screen = console()
-    screen.print(f"Attacks on [bold]{shown(release)}[/bold], a release of {counted(rows)}. Private: measured on the original.")
+    screen.print(_answer(results, release, rows))
     tried = [result for result in results if not result.refused]
     idle = [] if every else [result for result in tried if _reaches_nothing(result)]
     within = [] if every else [result for result in tried if result.secret and result not in idle and _within_bounds(result)]
     telling = [result for result in tried if result not in idle and result not in within]
-    listed = telling if every else _strongest(telling)
+    listed = telling if every else sorted(_strongest(telling), key=_rank)
     if listed:
-        _show_figures(listed)
-    if len(telling) > len(listed):
-        screen.print(f"{counted(len(telling) - len(listed), 'variant', 'variants')} of these reach no more. --every lists them.")
+        _show_figures(listed if every else listed[:ROWS])
+    if not every and len(telling) > len(listed[:ROWS]):
+        screen.print(f"{counted(len(telling) - len(listed[:ROWS]), 'variant', 'variants')} of these reach no more: --all.")
     if within:
-        screen.print(_about_within(within, len(tried)), soft_wrap=True)
+        screen.print(_about_within(within, len(tried)))
     if idle:
-        screen.print(_about_idle(idle, len(tried)), soft_wrap=True)
+        screen.print(_about_idle(idle, len(tried)))
     for result in results:
         if result.verdict == "refuted":
             belief, bound = hundredths(result.worst), hundredths(result.bound)
@@ -220,11 +226,30 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int, *, e
             if text == NO_BETTER:  # the table shows both shares
                 continue
             screen.print(f"[yellow]warning:[/yellow] {shown(result.name)}: {shown(text)}")
-        for name, figure in result.figures.items() if result in listed else ():
+        for name, figure in result.figures.items() if every else ():
             screen.print(f"  {shown(result.name)}: {shown(name)} {figure:.4g}")
-    refused = {(result.attack, result.refused) for result in results if result.refused}
-    for name, reason in sorted(refused):
+    refused = sorted({(result.attack, result.refused) for result in results if result.refused})
+    if refused and not every:
+        names = ", ".join(dict.fromkeys(shown(name) for name, _ in refused))
+        screen.print(f"[dim]Not tried: {names}; --all says why, and shows every figure.[/dim]")
+    for name, reason in refused if every else ():
         screen.print(f"[dim]{shown(name)} was not tried: {shown(reason)}[/dim]")
+
+
+def _answer(results: Sequence[AttackResult], release: Path, rows: int) -> str:
+    """Return whether a claim was refuted, and how often the best attack is right where guessing is."""
+    refuted = sum(result.verdict == "refuted" for result in results)
+    kept = sum(result.verdict == "claimed" for result in results)
+    verdict = (
+        f"[red]{counted(refuted, 'claim is', 'claims are')} REFUTED[/red]" if refuted else "[green]no claim is refuted[/green]"
+    )
+    kept_too = f", {counted(kept, 'was', 'were')} tried and kept" if kept and not refuted else ""
+    return f"Attacks on [bold]{shown(release)}[/bold] ({counted(rows)}): {verdict}{kept_too}. Private figures."
+
+
+def _rank(result: AttackResult) -> tuple[bool, bool, float]:
+    """Return where an attack stands in the list: what refutes a claim, what a claim is made against, then who is right most."""
+    return result.verdict != "refuted", result.verdict != "claimed", -(result.success or 0.0)
 
 
 def _reaches_nothing(result: AttackResult) -> bool:
@@ -262,9 +287,7 @@ def _about_within(within: Sequence[AttackResult], tried: int) -> str:
         for result in best.values()
     )
     claims = f" {counted(kept, 'claim', 'claims')} kept." if kept else ""
-    return (
-        f"Better than guessing, and nobody above a bound: {len(within)} of {tried}, at most {named}.{claims} --every lists them."
-    )
+    return f"Better than guessing, and nobody above a bound: {len(within)} of {tried}, at most {named}.{claims}"
 
 
 def _about_idle(idle: Sequence[AttackResult], tried: int) -> str:
@@ -274,13 +297,16 @@ def _about_idle(idle: Sequence[AttackResult], tried: int) -> str:
     claims = f" {counted(kept, 'claim', 'claims')} kept." if kept else ""
     return (
         f"No better than guessing, and nobody above a bound: {len(idle)} of {tried} ({names}); largest belief in the truth "
-        f"{hundredths(largest)} %.{claims} --every lists them."
+        f"{hundredths(largest)} %.{claims}"
     )
 
 
 def _show_figures(results: Sequence[AttackResult]) -> None:
     """Print the table of figures, and what its columns mean."""
-    table = grid("attack", "right", "±", "guess", "control", "belief", "largest", "over", "claim", right=(1, 2, 3, 4, 5, 6, 7))
+    controlled = any(result.control is not None for result in results)
+    control = ("control",) if controlled else ()
+    headings = ("attack", "right", "±", "guess", *control, "belief", "largest", "over", "claim")
+    table = grid(*headings, right=tuple(range(1, len(headings) - 1)))
     said = {"claimed": "[green]kept[/green]", "refuted": "[red]refuted[/red]", "not claimed": "[dim]none[/dim]"}
     for result in results:
         low, high = result.interval or (0.0, 1.0)
@@ -288,13 +314,15 @@ def _show_figures(results: Sequence[AttackResult]) -> None:
             shown(result.name),
             hundredths(result.success),
             f"{50 * (high - low):.1f}",
-            *map(hundredths, (result.baseline, result.control, result.mean_belief, result.largest_belief, result.over)),
+            hundredths(result.baseline),
+            *((hundredths(result.control),) if controlled else ()),
+            *map(hundredths, (result.mean_belief, result.largest_belief, result.over)),
             said[result.verdict],
         )
     screen = console()
     screen.print(table)
+    outside = " control: right for people who are not in the table." if controlled else ""
     screen.print(
-        "[dim]In %. right: how often the best guess names the truth. guess: how often the most frequent value does. control: "
-        "right for people who are not in the table. belief, largest: mean and largest belief in the truth. over: people of whom "
-        "some belief is above its bound. claim: whether the release claims its bounds against her, and they were kept.[/dim]"
+        f"[dim]In %. right: how often the best guess names the truth; guess: the most frequent value.{outside} belief, largest: "
+        "in the truth. over: people of whom some belief is above its bound. claim: whether bounds are claimed against her.[/dim]"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,18 +20,25 @@ from sfumato.cli._options import (
     table_source,
 )
 from sfumato.cli._run import BROKEN, verb
-from sfumato.cli._show import console, print_json, progress_bar, shown
+from sfumato.cli._show import bullets, console, labelled, near, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.admission import GateResult
     from sfumato.auditor import Audit
+    from sfumato.auditor.result import ClaimResult
     from sfumato.policy import Policy
     from sfumato.register import NamedReceipt
     from sfumato.table import Table
     from sfumato.table.database import Database
 
 PROBLEMS = 5
-"""How many problems are printed one by one; --json has them all."""
+"""How many problems are printed one by one without --all."""
+
+WARNINGS = 5
+"""How many warnings are printed one by one without --all."""
+
+CLAIMS = 5
+"""How many claims are printed one by one without --all; a broken one always is."""
 
 
 def _schema(wanted: bool) -> None:
@@ -79,6 +86,9 @@ def audit(
     receipts: Receipts = None,
     engine: EngineOption = None,
     memory: MemoryOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show everything: every problem, and what stronger adversaries reach.")
+    ] = False,
     as_json: JsonOption = False,
     schema: Annotated[
         bool, typer.Option("--schema", callback=_schema, is_eager=True, help="Print the JSON Schema of manifest.json and exit.")
@@ -129,9 +139,9 @@ def audit(
         own = {} if verify is None else {"signature": {"valid": signed is not None, "key": signed}}
         print_json(report.to_dict() | own | ({} if passed is None else {"gate": passed.to_dict()}))
     else:
-        _show(report, release, how, original)
+        _show(report, release, how, original, every=every)
         if signed is not None:
-            console().print(f"The manifest is signed with the key given, whose fingerprint is {signed}")
+            console().print(labelled([f"Signed: the manifest, with the key given, whose fingerprint is {signed}"]))
         if passed is not None:
             _show_gate(passed, str(gate))
     if report.holds is False or (passed is not None and not passed.passes):
@@ -200,7 +210,7 @@ def read_original(
         require_choice(original, remembered)
         return original, f"read as {named} says"
     if remembered is not None and kept is not None:
-        return remembered.read_table(table), f"read as the policy in {kept.path} says"
+        return remembered.read_table(table), f"read as the policy in {near(str(kept.path))} says"
     declared = _declared(release)
     published, drawn = Schema.from_dict(declared), not read_manifest(release).shown_as.of_people
     rest = [name for name in column_names(table) if published.role(name) is None]
@@ -292,46 +302,60 @@ def _written(value: Any) -> str:
     return "not there" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def claim_lines(report: Audit, baseline: float | None = None, *, several: bool = False) -> list[str]:
+def claim_lines(report: Audit, baseline: float | None = None, *, several: bool = False, every: bool = False) -> list[str]:
     """Return each claim: against whom, whether it holds, which value comes closest to its bound, and why if it does not hold.
 
     Where the audit had the table also the exposure, beside the `baseline` of somebody who knows only how frequent each value is.
+    With `every` also how near a reader comes, and what the claim rests on.
     """
     from sfumato.exact import percent
 
-    words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be judged from this[/yellow]"}
     lines = []
-    for result in report.claims:
-        article = "an" if result.claim.adversary[0] in "aeiou" else "a"
-        line = f"Claim against {article} [bold]{result.claim.adversary}[/bold]: {words[result.holds]}"
-        if result.worst is not None and result.bound is not None:
-            place = "closest to its bound" if result.holds else "beyond its bound"
-            what = "presence" if result.claim.kind == "presence" else f"'{shown(result.value)}'"
-            allowed = f"{percent(result.bound)} {'is' if result.holds else 'was'} allowed"
-            used = f" ({percent(result.used, 0)} of it used)" if result.holds and result.used is not None else ""
-            line += f"; {place}: {what}, {percent(result.worst)} where {allowed}{used}"
-        lines.append(line)
-        if result.reader is not None:
+    told = report.claims if every else _first_claims(report.claims)
+    for result in told:
+        lines.append(f"{result.claim.adversary.capitalize()}: {_judged(result)}.")
+        if result.reader is not None and every:
             nearest = f"'{shown(result.reader_value)}', {percent(result.reader)}"
-            lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {nearest}")
-        if result.stronger is not None:
-            attack, whose = result.stronger
-            lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")
-        if result.note:
-            note = shown(result.note)
-            lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")
+            lines.append(f"Reader: who does not rerun the program comes closest to a bound with {nearest}.")
+        if result.note and (every or not result.holds):
+            lines.append(f"{'Rests on' if result.holds else 'Because'}: {shown(result.note)}.")
+    if len(told) < len(report.claims):
+        lines.append(f"{len(report.claims) - len(told)} more claims hold; --all lists them.")
+    beyond = dict.fromkeys(result.stronger for result in report.claims if result.stronger is not None)
+    for attack, whose in beyond:
+        lines.append(f"Not claimed: against {whose} (sfumato attack --attack {attack}).")
     if report.exposure is not None:
         what = "what a person has, over all facts" if several else "a person's true value"
-        line = f"Exposure, the mean belief of a reader in {what} (private): {percent(report.exposure)}"
-        if report.exposed is not None:
-            line += f" for {shown(report.exposed)}, the largest of all secrets"
-        if baseline is not None:
-            line += f"; knowing only how frequent each value is: {percent(baseline)}"
-        lines.append(line)
+        whom = "" if report.exposed is None else f" for {shown(report.exposed)}, the largest of all secrets"
+        before = "" if baseline is None else f"; {percent(baseline)} by how frequent each value is"
+        lines.append(f"Exposure: a reader believes {percent(report.exposure)} of {what} on average{whom}{before}. Private.")
     return lines
 
 
-def _show(report: Audit, release: Path, how: str, original: Table | None) -> None:
+def _first_claims(claims: Sequence[ClaimResult]) -> Sequence[ClaimResult]:
+    """Return the claims to show: all that do not hold, and of the others the first."""
+    told = [result for result in claims if not result.holds]
+    held = [result for result in claims if result.holds]
+    return claims if len(claims) <= CLAIMS else [*told, *held[: max(1, CLAIMS - len(told))]]
+
+
+def _judged(result: ClaimResult) -> str:
+    """Return whether a claim holds, and which value comes closest to its bound, or lies beyond."""
+    from sfumato.exact import percent
+
+    judged = {
+        True: "[green]the claim holds[/green]",
+        False: "[red]the claim is BROKEN[/red]",
+        None: "[yellow]the claim cannot be judged from this[/yellow]",
+    }[result.holds]
+    if result.worst is None or result.bound is None:
+        return judged
+    place = "closest to its bound" if result.holds else "beyond its bound"
+    what = "presence" if result.claim.kind == "presence" else f"'{shown(result.value)}'"
+    return f"{judged}; {place}: {what}, {percent(result.worst)} of {percent(result.bound)}"
+
+
+def _show(report: Audit, release: Path, how: str, original: Table | None, *, every: bool) -> None:
     screen = console()
     verdict = {
         True: "[green]every claim holds[/green]",
@@ -341,25 +365,29 @@ def _show(report: Audit, release: Path, how: str, original: Table | None) -> Non
     if report.holds and not report.claims:
         verdict = "[yellow]nothing wrong was found, and nothing is claimed about what a reader believes[/yellow]"
     screen.print(f"Audit of [bold]{shown(release)}[/bold]: {verdict}")
-    if how:
-        screen.print(f"The original table was {shown(how)}.")
+    problems = report.problems if every else report.problems[:PROBLEMS]
+    screen.print(labelled(f"[red]Problem[/red]: {shown(problem)}" for problem in problems))
+    if len(report.problems) > len(problems):
+        screen.print(f"… and {len(report.problems) - len(problems)} more problems; --all shows them.")
     baseline, several = (None, False) if original is None else (original.prior_exposure(report.exposed), original.schema.bundled)
-    for line in claim_lines(report, baseline, several=several):
-        screen.print(line)
-    for problem in report.problems[:PROBLEMS]:
-        screen.print(f"[red]problem:[/red] {shown(problem)}")
-    if len(report.problems) > PROBLEMS:
-        screen.print(f"[red]problem:[/red] … and {len(report.problems) - PROBLEMS} more; --json shows them all")
+    lines = claim_lines(report, baseline, several=several, every=every)
+    if original is not None:
+        lines.append(f"Table: {shown(how)}.")
+    screen.print(labelled(lines))
     if report.problems and original is not None:
         screen.print(
             "If nobody changed the release, --table is another table than it was made of, or --policy reads it otherwise: "
             "without both, the audit tells whether the release is whole by itself."
         )
     if report.notice and not any(report.notice in result.note for result in report.claims):
-        screen.print(f"[dim]{shown(report.notice)}[/dim]")
-    for warning in report.warnings:
+        screen.print(shown(report.notice))
+    told = report.warnings if every else report.warnings[:WARNINGS]
+    for warning in told:
         screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")
-    if report.stronger:
+    if len(told) < len(report.warnings):
+        screen.print(f"… and {len(report.warnings) - len(told)} more warnings; --all shows them.")
+    if report.stronger and not every:
+        screen.print("[dim]--all shows what stronger adversaries reach: measured, not claimed.[/dim]")
+    if report.stronger and every:
         screen.print("Not claimed, only measured: what stronger adversaries reach")
-        for name, finding in report.stronger.items():
-            screen.print(f"  {shown(name)}: {finding.figure:.3g} ({shown(finding.text)})")
+        screen.print(bullets(f"{name}: {finding.figure:.3g} ({finding.text})" for name, finding in report.stronger.items()))

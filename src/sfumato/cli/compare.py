@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli._options import Data, From, JsonOption, PolicyFile, Receipts, SqlOption, Workers, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import bullets, console, grid, hundredths, near, print_json, progress_bar, shown, warn
+from sfumato.cli._show import console, grid, hundredths, labelled, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
 from sfumato.cli.explain import DRAFT, read_workload
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sfumato.comparison import Run, Study
     from sfumato.progress import Progress
 
+
+ROWS = 20
+"""How many releases are listed without --all."""
 
 NARROW = 92
 """On a screen of fewer columns the multiple of independence's error, which is told below the table, is left out."""
@@ -123,8 +126,12 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
     """Show the ranking, what else was measured, who takes no part and why, and what must be known before choosing."""
     best = study.runs[0]
     if best.made:
-        screen.print(f"[bold green]Least error: {shown(best.method)} {shown(best.label)}[/]")
-        screen.print()
+        name = f"{best.method} {best.label}".rstrip() + (", the policy's own" if best.own and best.policy else "")
+        reached = "" if best.error is None else f", {hundredths(best.error)} %"
+        beside = "" if best.relative is None else f" ({best.relative:.2g} of that of assuming independence)"
+        screen.print(f"[bold green]Least error: {shown(name)}{reached}[/]{beside}")
+    else:
+        screen.print("[bold red]No method can make a release of this table under this policy[/]")
     attacks = list(dict.fromkeys(name for run in study.runs for name in run.attacks))
     varied = _one_varied(study)
     headings = ["", "method", varied or "varied", "error", "÷ indep.", "held", "exposure", "belief/bound", *attacks]
@@ -133,18 +140,24 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
         rows = [[cell for cell, name in zip(row, headings, strict=True) if name != "÷ indep."] for row in rows]
         headings.remove("÷ indep.")
     right = (0, *range(2 if varied else 3, len(headings)))
-    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right, rows=rows)
-    table.padding = (0, 1, 0, 0)
+    listed = rows if every else rows[:ROWS]
+    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right, rows=listed)
     for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
         if column.header != "varied":  # which is folded first
             column.min_width = max(len(str(column.header)), *map(len, cells))
     screen.print(table)
+    if len(listed) < len(rows):
+        screen.print(f"… and {len(rows) - len(listed)} more: --all.")
     if every:
         costs = ("", "method", varied or "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
         made = [_costs(number, run, varied) for number, run in enumerate(study.runs, 1) if run.made]
         right = (0, *range(2 if varied else 3, len(costs)))
         screen.print(grid(*costs, title="What else was measured", right=right, rows=made))
-    screen.print(bullets(_notes(study, every=every)))
+    screen.print(labelled(map(shown, _notes(study, every=every))))
+    if not every:
+        screen.print(
+            "[dim]Private: figures of the original table. --all shows cost and size, what is measured, and every reason.[/dim]"
+        )
     if study.place is not None:
         drawn = (study.place / "picture.svg").exists()
         picture = "picture.svg" if drawn else "and no picture, which needs pip install 'sfumato[report]'"
@@ -225,11 +238,12 @@ def _notes(study: Study, *, every: bool) -> list[str]:
             "Held: of 100 intervals so many hold the truth; in brackets how many of 100 answers have one, where not all do."
         )
     lines += _translations(study)
-    lines += list(dict.fromkeys(f"{run.method}{run.label and f', {run.label}'}: {run.note}" for run in study.runs if run.note))
+    told = [run for run in study.runs if run.note and (run.made or every)]
+    lines += list(dict.fromkeys(f"{run.method}{run.label and f', {run.label}'}: {run.note}" for run in told))
     if every:
         return [*lines, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
+    none = dict.fromkeys(run.method for run in study.runs if not run.made)
+    lines += [f"No release: {', '.join(none)}; --all says why."] if none else []
     if study.left_out:
-        lines.append(
-            f"Without {', '.join(study.left_out)}, which cannot keep the policy: --all says why, --translate takes them in."
-        )
+        lines.append(f"Left out: {', '.join(study.left_out)}, which cannot keep the policy; --translate takes them in.")
     return lines

@@ -11,7 +11,7 @@ import typer
 
 from sfumato.cli._options import Data, From, JsonOption, PolicyFile, SqlOption, Workers, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown, warn
+from sfumato.cli._show import bullets, console, grid, hundredths, labelled, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def explain(
 ) -> None:
     """Tell what a policy means for a table: can it be kept, who is unprotected, what does it cost, what is not promised.
 
-    First the verdict, then the figures to decide on, then five sentences; --all shows the rest.
+    First the verdict, then the figures to decide on, then what follows, an idea a line; --all shows the rest.
 
     Query error and exposure are measured on releases that are made in memory and thrown away. Nothing is published. A policy that
     cannot be kept is said, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
@@ -127,22 +127,20 @@ def question_text(path: Path | None, option: str, has: str, expected: str) -> st
 
 
 def _show(about: Explanation, *, every: bool) -> None:
+    from sfumato.explanation.highlights import in_terms
+
     screen = console()
-    for number, sentence in enumerate(about.verdict()):
-        text = shown(sentence)
-        screen.print(f"[bold {'green' if about.feasible else 'red'}]{text}[/]" if number == 0 else text)
-    screen.print()
+    answer, *more = map(shown, about.verdict())
+    screen.print(f"[bold {'green' if about.feasible else 'red'}]{answer}[/]")
     if about.study is not None:
-        _show_study(screen, about.study)
-    screen.print(bullets(about.highlights()))
-    screen.print()
+        screen.print()
+        _show_study(screen, about.study, every=every)
+    screen.print(labelled([*more, *map(shown, about.highlights())]))
     if not every:
-        screen.print(
-            "These are figures of the original table: keep them private. Choosing by them is your decision; claims take the "
-            "policy as fixed in advance. --all shows every column, value and figure."
-        )
+        screen.print("[dim]Private figures. Claims take the policy as fixed in advance. --all shows more.[/dim]")
         return
     if about.table.risk is not None:
+        screen.print(in_terms(about.table.risk))
         _show_risk(screen, about.table.risk)
     screen.print(bullets([*about.measured(), *about.details()]))
     screen.print()
@@ -177,7 +175,7 @@ def _show_risk(screen: Console, risk: Risk) -> None:
     screen.print(grid("k", "people", "share", title=title, right=(1, 2), rows=bands))
     own = ("column", "levels", "unique without it", "secret guessed")
     coarser = ("coarser", "levels", "unique", "misplaced", "link lost")
-    title = f"Every quasi column; now {percent(risk.unique, 1)} unique"
+    title = f"Every quasi column, and one step coarser; now {percent(risk.unique, 1)} unique"
     table = grid(*own, *coarser, title=title, right=(1, 2, 3, 5, 6, 7, 8))
     for column in risk.columns:
         own = (shown(column.name), f"{column.levels:,}", percent(column.unique_without, 1), percent(column.guessed, 1))
@@ -190,25 +188,21 @@ def _show_risk(screen: Console, risk: Risk) -> None:
     screen.print(table)
 
 
-def _show_study(screen: Console, study: GroupingStudy) -> None:
-    from sfumato.exact import percent
+def _show_study(screen: Console, study: GroupingStudy, *, every: bool) -> None:
     from sfumato.explanation.cost import range_text
 
-    headings = ("people together", "holds against", "groups", "people in each", *study.workloads, "exposure")
+    headings = ("cuts", "against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)
-    title = "What you decide on: the median error of answers, and exposure"
-    table = grid(*headings, title=title, right=(2, *range(4, 5 + many)))
-    alone = (percent(error, 1) for error in study.independence)
-    table.add_row("independence", "", "", "", *alone, percent(study.prior_exposure, 1))
+    table = grid(*headings, title="Median error of answers, and exposure, in %", right=(2, 3, *range(4, 5 + many)))
+    table.add_row("independence", "", "", "", *map(hundredths, study.independence), hundredths(study.prior_exposure))
     for row in study.rows:
-        name = row.name + (" (this policy)" if row.chosen else "")
+        name = row.name + (" ← yours" if row.chosen else "")
         if row.groups is None or row.sizes is None or row.exposure is None:
-            table.add_row(name, row.against, "not possible", "", *[""] * many, "")
+            table.add_row(name, row.against, "none", "", *[""] * many, "")
             continue
-        errors = (percent(error, 1) for error in row.errors)
         people = range_text(row.sizes).removesuffix(" people")
-        table.add_row(name, row.against, f"{row.groups:,}", people, *errors, percent(row.exposure, 1))
+        table.add_row(name, row.against, f"{row.groups:,}", people, *map(hundredths, row.errors), hundredths(row.exposure))
     screen.print(table)
     for row in study.rows:
-        if row.note:
+        if row.note and (every or row.chosen):
             screen.print(f"{row.name}: {shown(row.note)}")

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli._show import progress_bar
+from sfumato.cli._show import near, progress_bar
 from sfumato.cli._state import writing
 from sfumato.errors import OneBox, PeopleNotIdentified
 
@@ -91,7 +91,7 @@ def audit_large(
     if table is not None:
         how = "read as the manifest says"
         if remembered is not None and kept is not None:
-            how = f"read as the policy in {kept.path} says"
+            how = f"read as the policy in {near(str(kept.path))} says"
         if policy is not None:
             how = f"read as {named} says"
     schema, options = (None, None) if chosen is None else (chosen.schema, chosen.options)

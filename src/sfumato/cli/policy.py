@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -26,6 +27,9 @@ app = typer.Typer(help="Write, check and compare policy files.", no_args_is_help
 
 ColumnsOption: TypeAlias = Annotated[list[str] | None, typer.Option(help="Columns, with commas between them.")]
 PolicyPath: TypeAlias = Annotated[Path, typer.Argument(help="A policy, a TOML file.")]
+
+ROWS = 20
+"""A table of more columns is listed with --all; without, those with a ? only."""
 
 _REVIEWED = re.compile(r"^reviewed[ \t]*=[ \t]*false\b", re.MULTILINE)
 
@@ -135,6 +139,7 @@ def check(
     reviewed: Annotated[
         bool, typer.Option("--reviewed", help="You have looked at every role: write reviewed = true into the policy.")
     ] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every column, however many there are.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check a policy, by itself or with its table: everything that is wrong at once, and every role with what speaks for it.
@@ -168,7 +173,7 @@ def check(
         warn(warning)
     if tight is not None:
         warn(tight.sentence())
-    _show(policy, chosen, decisions, table, reviewed=reviewed)
+    _show(policy, chosen, decisions, table, reviewed=reviewed, every=every)
 
 
 def _judged(chosen: Policy, source: TablePath) -> tuple[list[Decision], Table, Tightness | None]:
@@ -195,23 +200,12 @@ def _facts(table: Table) -> dict[str, int]:
     return {"rows": rows, "people": table.rows, "facts": table.bundles.facts}
 
 
-def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Table | None, *, reviewed: bool) -> None:
+def _show(
+    policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Table | None, *, reviewed: bool, every: bool
+) -> None:
     from sfumato.table.people import often_alone
 
     screen = console()
-    if decisions:
-        rows = [
-            ("" if decision.sure else "?", shown(decision.column), decision.role, shown(decision.why)) for decision in decisions
-        ]
-        screen.print(grid("", "column", "role", "why", rows=rows))
-    doubtful = sum(not decision.sure for decision in decisions)
-    if doubtful:
-        several = "1 role has" if doubtful == 1 else f"{doubtful} roles have"
-        screen.print(f"{several} a ?: look there. No program can tell that a secret was called quasi, and is published.")
-    for sentence in [] if table is None else often_alone(table):
-        warn(sentence)
-    for sentence in [] if table is None or table.bundles is None else table.about_people():
-        screen.print(shown(sentence))
     whom = "people" if chosen.schema.people_rule.unit is None else "households"
     many = "" if table is None else f"{table.rows:,} {'rows' if table.bundles is None else whom}"
     beside = "" if table is None else f" for this table of {many}"
@@ -220,6 +214,22 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
         screen.print("It says reviewed = true now, and can be published.")
     elif not chosen.reviewed:
         screen.print("It is a draft: once every role is right, --reviewed says so, or reviewed = true in the file.")
+    listed = decisions if every or len(decisions) <= ROWS else [one for one in decisions if not one.sure][:ROWS]
+    if listed:
+        rows = [("" if decision.sure else "?", shown(decision.column), decision.role, shown(decision.why)) for decision in listed]
+        screen.print(grid("", "column", "role", "why", rows=rows))
+    if len(listed) < len(decisions):
+        counts = Counter(decision.role for decision in decisions)
+        roles = ", ".join(f"{number} {role}" for role, number in counts.items())
+        screen.print(f"Of {len(decisions)} columns ({roles}) shown {len(listed)}, those with a ?: --all lists every one.")
+    doubtful = sum(not decision.sure for decision in decisions)
+    if doubtful:
+        several = "1 role has" if doubtful == 1 else f"{doubtful} roles have"
+        screen.print(f"{several} a ?: look there. No program can tell that a secret was called quasi, and is published.")
+    for sentence in [] if table is None else often_alone(table):
+        warn(sentence)
+    for sentence in [] if table is None or table.bundles is None else table.about_people():
+        screen.print(shown(sentence))
 
 
 def _say_reviewed(policy: Path) -> None:

@@ -25,7 +25,7 @@ from sfumato.cli._options import (
     table_source,
 )
 from sfumato.cli._run import verb
-from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
+from sfumato.cli._show import console, counted, labelled, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import writing
 from sfumato.cli._workers import limited
 from sfumato.errors import OneBox, PeopleNotIdentified
@@ -66,6 +66,9 @@ def publish(
     workers: Workers = None,
     engine: EngineOption = None,
     memory: MemoryOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show everything: each claim, how near a reader comes, what it rests on.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
@@ -93,7 +96,7 @@ def publish(
         return
     for warning in document["warnings"]:
         warn(warning)
-    show_published(document, audit)
+    show_published(document, audit, every=every)
 
 
 def is_large(data: list[Path] | None, database: str | None, engine: str | None, memory: str | None) -> bool:
@@ -317,7 +320,7 @@ NO_REGISTER = (
 )
 
 
-def show_published(document: dict[str, Any], audit: Audit) -> None:
+def show_published(document: dict[str, Any], audit: Audit, *, every: bool = False) -> None:
     """Print what was published, where it lies and what it promises."""
     from sfumato.cli.audit import claim_lines
 
@@ -326,8 +329,6 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
     what = counted(rows, "household", "households") if document.get("unit") else what
     screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
-    for line in document["made"]:
-        screen.print(shown(line))
-    for line in claim_lines(audit, document["baseline"], several=document.get("facts") is not None):
-        screen.print(line)
-    screen.print(f"Private receipt, not to be published: {shown(near(document['receipt']))}")
+    lines = [f"{'Made' if number == 0 else ''}: {shown(line)}" for number, line in enumerate(document["made"])]
+    lines += claim_lines(audit, document["baseline"], several=document.get("facts") is not None, every=every)
+    screen.print(labelled([*lines, f"Receipt: {shown(near(document['receipt']))}, private: do not publish it."]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -114,8 +115,11 @@ def _list(names: list[str], *, as_json: bool) -> None:
         ]
         print_json([{**one, "settings": preset} for one, preset in zip(about, presets, strict=True)])
     else:
-        told = [(name, study.figure, question, _takes(study)) for name, study, question in rows]
-        console().print(grid("study", "figure", "question", "takes", rows=told))
+        screen = console()
+        screen.print(f"{len(rows)} studies; sfumato study NAME asks one of them again.")
+        room = screen.width - max(map(len, names)) - max(len(_takes(study)) for _, study, _ in rows) - 8
+        told = [(name, shown(shorten(question, room, placeholder=" …")), _takes(study)) for name, study, question in rows]
+        screen.print(grid("study", "question", "takes", rows=told))
 
 
 def _takes(study: Study) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.charts import Chart, altair
-from sfumato.charts.svg import FONT, colour, picture_page
+from sfumato.charts.look import FONT
+from sfumato.charts.svg import colour, picture_page
 from sfumato.comparison.result import Run, Study
 from sfumato.exact import percent
 

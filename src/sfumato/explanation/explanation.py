@@ -59,7 +59,7 @@ class Explanation:
         return f"Explanation({can}: {people}, {values} sensitive values, method {self.method.name}; {unique})"
 
     def _repr_html_(self) -> str:
-        """Return verdict, the figures to decide on, and the five sentences; private, as all of it is."""
+        """Return verdict, the figures to decide on, and what follows from them; private, as all of it is."""
         parts = [notebook.paragraphs(self.verdict()[1:])]
         if self.study is not None:
             headings = ("people together", "holds against", "groups", *self.study.workloads, "exposure")
@@ -93,7 +93,7 @@ class Explanation:
         return [*verdict(self), *self.table.notes]
 
     def highlights(self) -> list[str]:
-        """Return the five sentences that follow the decision table: who is found, why, what would help, bounds, the promise."""
+        """Return what follows the decision table, an idea each: who is found, why, what would help, bounds, the promise."""
         from sfumato.explanation.highlights import highlights
 
         return highlights(self)
@@ -112,11 +112,12 @@ class Explanation:
 
     def sentences(self) -> list[str]:
         """Return the whole explanation, the verdict first."""
-        from sfumato.explanation.highlights import finding
+        from sfumato.explanation.highlights import finding, in_terms
         from sfumato.explanation.measured import figures
 
         measured = [] if self.study is None else figures(self.study)
-        return [*self.verdict(), *measured, *finding(self.table.risk), *self.measured(), *self.details()]
+        found = finding(self.table.risk) if self.table.risk is None else [*finding(self.table.risk), in_terms(self.table.risk)]
+        return [*self.verdict(), *measured, *found, *self.measured(), *self.details()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, every bound exact."""

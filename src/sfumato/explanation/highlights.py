@@ -1,4 +1,7 @@
-"""The five sentences of an explanation that everybody reads: who is found, by what, what would help, bounds, the promise."""
+"""The sentences of an explanation that everybody reads: who is found, by what, what would help, bounds, the promise.
+
+Each says what it is about before a colon, and then one idea.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,26 @@ from sfumato.explanation.explanation import Explanation
 from sfumato.explanation.population import PopulationShare
 from sfumato.explanation.risk import ColumnRisk, Risk
 from sfumato.explanation.sentences import value_sentence
-from sfumato.policy.words import an, bounds_in_words
+from sfumato.policy.words import an, bounds_in_words, uncapital
+
+_MEANT = {
+    "reader": "who has the release and knows everybody's quasi values",
+    "engineer": "who has the release and all quasi values, and knows the program and its parameters, but not its coins",
+    "insider": "who also knows the sensitive values of other people",
+    "stranger": "who has the release and the person's own quasi values",
+}
+"""Adversaries in short; claims say in full whom they hold against."""
 
 
 def highlights(about: Explanation) -> list[str]:
-    """Return the five sentences, fewer where there is nothing to say, more for sets with bounds and what no claim covers."""
+    """Return these sentences, fewer where there is nothing to say, more for sets with bounds and what no claim covers."""
     lines = finding(about.table.risk, shown=about.method.shown_as.exact_quasi)
     if not about.feasible:
-        return [*lines, "No promise can be made with this policy, and nothing would be published."]
+        return [*lines, "Promised: nothing can be with this policy, and nothing would be published."]
     tightest = about.rule.tightest(1)
     if about.cost.odds is not None:
-        lines.append(about.cost.odds.in_words())
-        lines += [f"The tightest bound: {about.cost.odds.value(bound)}." for bound in tightest if about.cost.odds.bounded]
+        lines.append(f"Rule: {uncapital(about.cost.odds.in_words())}")
+        lines += [f"Tightest bound: {about.cost.odds.value(bound)}." for bound in tightest if about.cost.odds.bounded]
     elif tightest and about.method.paper_claim is None:
         shares, bounds = ({value.value: getattr(value, field) for value in about.rule.values} for field in ("share", "bound"))
         words = bounds_in_words(
@@ -30,17 +41,26 @@ def highlights(about: Explanation) -> list[str]:
             compound=about.table.compound,
             people=about.table.one_row_per_person,
         )
-        rule = f"In words: {' '.join(words)} " if about.rule.declared is None else ""
-        lines.append(f"{rule}The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+        lines += [f"Rule: {' '.join(words)}"] if about.rule.declared is None else []
+        lines.append(f"Tightest bound: {value_sentence(tightest[0], inside=None)}.")
         if about.rule.sets:
             lowest = min(about.rule.sets, key=lambda bound: (bound.bound, bound.value))
-            lines.append(f"The tightest bound of a set of values: {value_sentence(lowest, inside=None)}.")
-    return [*lines, _promise(about), *([about.table.uncovered] if about.table.uncovered else [])]
+            lines.append(f"Tightest of a set: {value_sentence(lowest, inside=None)}.")
+    return [*lines, *_promise(about), *([about.table.uncovered] if about.table.uncovered else [])]
 
 
 def finding(risk: Risk | None, *, shown: bool = True) -> list[str]:
     """Return how easily people are found where their rows are `shown`, what makes them unique and which step would help most."""
     return [] if risk is None else [*([identifiable(risk), *in_population(risk)] if shown else []), *_why(risk), *_step(risk)]
+
+
+def in_terms(risk: Risk) -> str:
+    """Return the three risks that a person's row is found, by the names that the field has for them."""
+    largest, mean = risk.prosecutor
+    return (
+        f"Prosecutor risk: {percent(mean, 1)} on average, {percent(largest, 1)} at most. Journalist risk is the same, taking the "
+        f"table for the whole population. Marketer risk: {percent(risk.marketer, 1)}."
+    )
 
 
 def determining(risk: Risk | None) -> list[str]:
@@ -56,13 +76,9 @@ def determining(risk: Risk | None) -> list[str]:
 
 
 def identifiable(risk: Risk) -> str:
-    """Return the three risks that a person's row is found."""
+    """Return with which chance a person's row is found."""
     largest, mean = risk.prosecutor
-    return (
-        f"Who is found: whoever knows a person's quasi values picks her row with chance {percent(mean, 1)} on average and "
-        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole "
-        f"population; marketer risk {percent(risk.marketer, 1)})."
-    )
+    return f"Found: with chance {percent(mean, 1)} on average, {percent(largest, 1)} at most, by quasi values."
 
 
 def in_population(risk: Risk) -> list[str]:
@@ -89,33 +105,33 @@ def _estimated(share: PopulationShare) -> str:
     return f"{percent(share.estimate, 1)} (at most {percent(share.upper, 1)}, 95 %)"
 
 
-def _promise(about: Explanation) -> str:
+def _promise(about: Explanation) -> list[str]:
     if about.method.paper_claim is not None:
-        return "Promised: no bound on what a reader believes, only what the method's paper claims."
+        return ["Promised: no bound on what a reader believes, only what the method's paper claims."]
     if about.cost.odds is not None:
-        return (
-            "The promise is made against an insider, who may know everybody else's value, and several noisy releases multiply "
-            "their odds, which [budget] limits; not about what other people of a group teach about people like somebody, nor "
-            "about who is in the table."
-        )
+        return [
+            "Promised: against an insider, who may know everybody else's value. Several noisy releases multiply their odds, "
+            "which [budget] limits.",
+            "Not promised: a bound on what other people of a group teach about people like somebody, or on who is in the table.",
+        ]
     if about.rule.declared is not None:
-        return (
-            f"The promise is made against {an(about.rule.against)} who believed the declared shares before, and takes records "
-            "as independent of each other; whoever believes other shares, or learns them from the release, may become surer."
-        )
-    return (
-        f"The promise is made against {an(about.rule.against)}; not against somebody who learns links between quasi and "
-        "sensitive values, has a list of the whole population, or holds a second release of this table."
-    )
+        return [
+            f"Promised: against {an(about.rule.against)} who believed the declared shares before, and takes records as "
+            "independent of each other.",
+            "Not promised: anything against whoever believes other shares, or learns them from the release.",
+        ]
+    return [
+        f"Promised: against {an(about.rule.against)}, {_MEANT[about.rule.against]}.",
+        "Not promised: anything against somebody who learns links between quasi and sensitive values, has a list of the whole "
+        "population, or holds a second release of this table.",
+    ]
 
 
 def _why(risk: Risk) -> list[str]:
     if not risk.unique or len(risk.columns) == 1:
         return []
     worst = min(risk.columns, key=lambda column: (column.unique_without, column.name))
-    return [
-        f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."
-    ]
+    return [f"Why unique: most of all by {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."]
 
 
 def _step(risk: Risk) -> list[str]:
@@ -126,10 +142,9 @@ def _step(risk: Risk) -> list[str]:
     step = best.step
     assert step is not None
     return [
-        f"The step that gains most for what it costs: {best.name} with {step.text} ({step.levels} levels instead of "
-        f"{best.levels}): {percent(step.unique, 1)} of people unique instead of {percent(risk.unique, 1)}; read evenly it puts "
-        f"{percent(step.misplaced, 1)} of people on another {best.name}, and {percent(step.link_lost, 0)} of its link with the "
-        "sensitive value is lost."
+        f"Would help most: {best.name} with {step.text}, {step.levels} levels instead of {best.levels}: "
+        f"{percent(step.unique, 1)} of people unique instead of {percent(risk.unique, 1)}. It costs "
+        f"{percent(step.link_lost, 0)} of its link with the sensitive value."
     ]
 
 

@@ -23,6 +23,9 @@ _TIGHTEST = 3
 _NAMED = 5
 """How many values are named in a list."""
 
+_LISTED = 6
+"""How many columns are named in a sentence."""
+
 _NOBODY = (PROTECTS_NOBODY, HIDES_NOTHING)
 FORM_ADVICE = (
     "The form buckets is for counting, the form ranges for readers who need records without exact quasi values. A range does not "
@@ -195,7 +198,7 @@ def _unprotected(about: Explanation) -> list[str]:
         return [f"Unprotected: nobody. The odds of every value are bounded.{free}"]
     if not about.rule.unbounded:
         kept = about.feasible and about.method.paper_claim is None
-        return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
+        return ["Unprotected: nobody."] if kept else []
     if about.table.protects_each or about.table.facts is not None:
         own = "[requirement.columns] gives a column its own bounds" if about.table.protects_each else OWN_BOUND
         where = ", in some band at least" if about.table.by_band else ""
@@ -216,7 +219,8 @@ def _unprotected(about: Explanation) -> list[str]:
 
 def _unique(about: Explanation) -> str:
     form, name = about.method.shown_as, about.method.form
-    quasi, unique = series(about.table.roles["quasi"]), about.table.unique_share
+    names, unique = about.table.roles["quasi"], about.table.unique_share
+    quasi = series(names) if len(names) <= _LISTED else f"{len(names)} quasi values"
     if not unique:
         return f"Unique: nobody is the only one with the same {quasi} as published."
     alone = f"Unique: {percent(unique)} of people are the only one with their {quasi}"
@@ -228,10 +232,7 @@ def _unique(about: Explanation) -> str:
         }
         return f"{alone} as recoded. The form {name} shows {shown.get(name, 'groups of people instead')}."
     beside = form.group or "randomized value"
-    return (
-        f"{alone} as published, so whoever knows these of a person finds that person's row, and its {beside}. "
-        "[recode] makes them coarser."
-    )
+    return f"{alone} as published. Whoever knows these of a person finds her row, and its {beside}."
 
 
 def _table(about: Explanation) -> list[str]:

@@ -43,6 +43,11 @@ def capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+def uncapital(text: str) -> str:
+    """Return a sentence as it goes on after a colon."""
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 def rule_in_words(
     shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction], *, against: str, compound: bool = False, people: bool = True
 ) -> str:

@@ -8,9 +8,10 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.charts import altair, picture_svg
+from sfumato.charts.look import FILL
 from sfumato.charts.svg import colour
 from sfumato.exact import percent
-from sfumato.explanation.highlights import finding
+from sfumato.explanation.highlights import finding, in_terms
 from sfumato.explanation.risk import STEPS, band_names, risk_of
 from sfumato.reports.case import MOST_PEOPLE, ReportCase
 from sfumato.reports.parts import ChartFigure, Grid, Note, PageBlock, Prose, Section
@@ -134,7 +135,7 @@ def _closest(nearest: list[dict[str, Any]], mark: str) -> list[PageBlock]:
     )
     x = alt.X("belief:Q", title="belief", axis=alt.Axis(format="~%", tickCount=7))
     layers = [
-        base.mark_bar(color=colour(0), height=9, opacity=0.85).encode(x=x),
+        base.mark_bar(color=colour(0), height=9, opacity=FILL).encode(x=x),
         base.mark_tick(color=colour(1), thickness=3, size=18).encode(x=alt.X("bound:Q")),
     ]
     if all(row["share"] is not None for row in nearest):
@@ -195,10 +196,11 @@ def unique(case: ReportCase) -> Section | None:
         ),
     ]
     if case.table is not None and case.table.bundles is None:
-        blocks.append(Prose(finding(risk_of(case.table), shown=shows)))
+        risk = risk_of(case.table)
+        blocks.append(Prose([*finding(risk, shown=shows), *([in_terms(risk)] if shows else [])]))
         blocks += [
             Note(f"{column.name} nearly determines the sensitive value: no bound covers such a link.", "careful")
-            for column in risk_of(case.table).columns
+            for column in risk.columns
             if column.determines
         ]
     return Section("unique", "Who is unique, and what that means", blocks)

@@ -90,7 +90,7 @@
     notes(table);
     at("detail").textContent = two
       ? "Choose a cell, or move with the arrow keys, to read what is known of it."
-      : "Each line is a value of the column; the bar is the count, and the line across its end the interval.";
+      : "Each line is a value of the column; the mark at the end of the bar is the count, the line across it the interval.";
   }
 
   function said(table, kept, two) {
@@ -130,8 +130,9 @@
     };
     const x = (people) => (100 * people) / most;
     const svg = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
-    svg.append(drawn("rect", { x: 0, y: 2.5, width: Math.max(0, x(n)), height: 5, fill: "var(--sf-0)", opacity: 0.55 }));
-    if (low !== null && low < high) svg.append(drawn("rect", { x: x(low), y: 4.3, width: Math.max(0.3, x(high) - x(low)), height: 1.4, fill: "var(--sf-ink)" }));
+    svg.append(drawn("rect", { x: 0, y: 2.5, width: Math.max(0, x(n)), height: 5, fill: "var(--sf-0)", opacity: 0.2 }));
+    if (low !== null && low < high) svg.append(drawn("rect", { x: x(low), y: 4.3, width: Math.max(0.3, x(high) - x(low)), height: 1.4, fill: "var(--sf-0)", opacity: 0.6 }));
+    svg.append(drawn("rect", { x: Math.max(0, x(n) - 0.6), y: 3, width: 1.2, height: 4, fill: "var(--sf-0)" }));
     return svg;
   }
 
@@ -207,7 +208,7 @@
   function legend() {
     const swatch = (kind, heat, text) => {
       const box = make("i", { class: kind });
-      const colour = { more: "var(--sf-1)", less: "var(--sf-0)", many: "var(--sf-2)" }[kind];
+      const colour = { more: "var(--sf-more)", less: "var(--sf-less)", many: "var(--sf-2)" }[kind];
       box.style.background = `color-mix(in srgb, ${colour} ${heat}%, transparent)`;
       return make("span", {}, box, text);
     };

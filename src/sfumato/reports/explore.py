@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
-from sfumato.charts.svg import DARK, LIGHT, colours
+from sfumato.charts.look import DARK, LIGHT
+from sfumato.charts.svg import colours
 from sfumato.errors import OutputError
 from sfumato.exact import percent
 from sfumato.notebook import text as html_text

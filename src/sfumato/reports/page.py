@@ -8,7 +8,8 @@ from importlib.resources import files
 
 from sfumato import __version__
 from sfumato.charts import chart_library
-from sfumato.charts.svg import DARK, LIGHT, colours
+from sfumato.charts.look import DARK, LIGHT
+from sfumato.charts.svg import colours
 from sfumato.exact import percent
 from sfumato.progress import Progress, silent
 from sfumato.reports.attacked import attacked

@@ -181,7 +181,11 @@ def audited(case: ReportCase) -> Section:
     if audit.stronger and not case.public:
         found = [(name, f"{one.text}: {_figure(one)}") for name, one in audit.stronger.items()]
         blocks += [Prose(["Measured beyond the claims, and promised to nobody:"]), Definitions(found)]
-    blocks += [Prose([audit.notice[:1].upper() + audit.notice[1:] + "."])] if audit.notice else []
+    blocks += (
+        [Prose([audit.notice[:1].upper() + audit.notice[1:] + "."])]
+        if audit.notice and not any(audit.notice in result.note for result in audit.claims)
+        else []
+    )
     return Section("audit", "The audit", blocks)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from sfumato.charts.look import BAR, LIFTS, POINT
 from sfumato.query.answer import Estimate, SeveralAnswers, interval_text
 from sfumato.studio.frame import COLORS, LINES, TEXT, heading, marked
 
@@ -45,7 +46,11 @@ def _each_group(answer: GroupedAnswer) -> None:
     measure = answer.total.measure
     _points(names, [one for _, one in cells])
     headings = (*answer.columns, measure, "std. error", "interval")
-    columns = [{"name": str(k), "label": name, "field": str(k), "align": "left"} for k, name in enumerate(headings)]
+    aligned = ["left"] * len(answer.columns) + ["right"] * (len(headings) - len(answer.columns))
+    columns = [
+        {"name": str(k), "label": name, "field": str(k), "align": side}
+        for k, (name, side) in enumerate(zip(headings, aligned, strict=True))
+    ]
     rows = []
     for place, (key, one) in enumerate(cells):
         figures = (one.written(one.value, ","), one.error_text, interval_text(one))
@@ -67,7 +72,7 @@ def _points(names: list[str], cells: list[Estimate]) -> None:
             "type": "line",
             "data": [[one.low, place], [one.high, place]],
             "symbol": "none",
-            "lineStyle": {"color": "#c28b4a", "width": 4},
+            "lineStyle": {"color": COLORS[0], "width": BAR, "opacity": 0.6},
             "silent": True,
         }
         for place, one in enumerate(cells)
@@ -76,7 +81,7 @@ def _points(names: list[str], cells: list[Estimate]) -> None:
     points = {
         "type": "scatter",
         "data": [[one.value, place] for place, one in enumerate(cells)],
-        "symbolSize": 11,
+        "symbolSize": POINT,
         "itemStyle": {"color": COLORS[0]},
         "z": 5,
     }
@@ -138,7 +143,7 @@ def show_crosstab(table: Crosstab) -> None:
             "inverse": True,
             "axisLabel": {**TEXT, "interval": 0, "width": 170, "overflow": "truncate"},
         },
-        "visualMap": {"min": -1.5, "max": 1.5, "show": False, "inRange": {"color": ["#6f9bd1", "#e9e6df", "#dd8a4e"]}},
+        "visualMap": {"min": -1.5, "max": 1.5, "show": False, "inRange": {"color": list(LIFTS)}},
         "series": [{"type": "heatmap", "data": data, "label": {"show": True, "color": "#222"}}],
     }
     chart = ui.echart(options).style(f"height: {60 + 26 * len(rows)}px; width: 100%")
@@ -147,7 +152,7 @@ def show_crosstab(table: Crosstab) -> None:
         drawn = f"Drawn are the first {len(rows)} of {len(table.rows)} rows and {len(columns)} of {len(table.columns)} columns"
         ui.label(f"{drawn}; the table below has all of them.").classes("quiet")
     ui.label(
-        "Lift: orange more, blue fewer people than if the columns were unrelated. Pale: chance could do that; * and full colour: "
+        "Lift: red more, blue fewer people than if the columns were unrelated. Pale: chance could do that; * and full colour: "
         "the interval of the lift leaves 1 out."
     ).classes("quiet")
     with ui.expansion("As a table").classes("w-full"):

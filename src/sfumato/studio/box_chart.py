@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from sfumato.charts.look import BETWEEN
 from sfumato.studio.frame import TEXT
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
                 "name": f"{int(sizes[k])} people",
                 "label": {"show": False},
                 "itemStyle": {
-                    "color": f"rgba(74,106,134,{min(0.5, 4.0 / len(drawn) + 0.02):.3f})",
-                    "borderColor": "#4a6a86",
+                    "color": BETWEEN[0],
+                    "borderColor": BETWEEN[0],
                     "borderWidth": 1,
+                    "opacity": round(min(0.5, 4.0 / len(drawn) + 0.02), 3),
                 },
             },
             {"coord": [int(ends["x"][1][k]) + 1, int(ends["y"][1][k]) + 1]},

@@ -9,37 +9,55 @@ from typing import Any, TypeVar
 
 from nicegui import run, ui
 
+from sfumato.charts.look import BETWEEN, BETWEEN_LINE, BETWEEN_TEXT, DARK, LIGHT
+from sfumato.charts.svg import colours
 from sfumato.studio.jobs import Job
 from sfumato.studio.session import POLICY, Session, message
 
 STEPS = (("/", "1 Table"), ("/rule", "2 How sure"), ("/trade", "3 Trade"), ("/publish", "4 Publish"), ("/ask", "Ask"))
 
 _STYLE = """
-body { font-size: 16px }
-.page { max-width: 1180px; margin: 0 auto; width: 100%; display: flex; flex-direction: column; gap: 14px }
+body { LIGHT; font-size: 16px; line-height: 1.5; color: var(--sf-ink); background: var(--sf-paper) }
+body.body--dark { DARK; color: var(--sf-ink); background: var(--sf-paper); --q-primary: var(--sf-link) !important }
+.page { max-width: 1120px; margin: 0 auto; width: 100%; display: flex; flex-direction: column; gap: 16px; padding: 8px 0 48px }
 .page .q-btn { align-self: flex-start }
-.body--dark { --q-primary: #8db9dc !important }
-.page h1 { font-size: 1.6rem; line-height: 2rem; margin: 0 }
-.page h2 { font-size: 1.1rem; line-height: 1.4rem; margin: 0; font-weight: 600 }
-.quiet { color: #5c5c5c } .body--dark .quiet { color: #b4b4b4 }
-.bad { color: #b3261e } .body--dark .bad { color: #ff9d94 }
+.page h1 { font-size: 1.75rem; line-height: 2.25rem; margin: 8px 0 0; font-weight: 600; letter-spacing: 0 }
+.page h2 { font-size: 1.15rem; line-height: 1.5rem; margin: 16px 0 0; font-weight: 600; letter-spacing: 0 }
+.lane h2, .same h2 { margin: 0 }
+.page a { color: var(--sf-link) }
+.quiet { color: var(--sf-soft) }
+.good { color: var(--sf-good) } .careful { color: var(--sf-careful) } .bad { color: var(--sf-bad) }
 .verdict { font-size: 1.15rem; font-weight: 600 }
+.verdict.bad { border-left: 4px solid var(--sf-bad); background: var(--sf-bad-bg); padding: 8px 12px; align-self: stretch }
+.note { border-left: 4px solid var(--sf-line); background: var(--sf-card); padding: 8px 16px; align-self: stretch }
+.note ol { margin: 4px 0; padding-left: 1.4rem; list-style: decimal }
 .command { font-family: ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }
-.same { border-top: 1px solid rgba(128, 128, 128, .4); padding-top: 12px; display: flex; flex-direction: column; gap: 8px }
-a:focus-visible, [tabindex]:focus-visible { outline: 2px solid #d9822b; outline-offset: 2px }
+.same { border-top: 1px solid var(--sf-line); padding-top: 16px; margin-top: 16px; display: flex; flex-direction: column;
+  gap: 8px }
+.people-picture { align-self: stretch; display: flex; flex-direction: column; gap: 8px }
+td .q-field--error { padding-bottom: 44px } td .q-field__messages { white-space: normal; line-height: 1.3 }
+.onwards { align-self: flex-end; font-weight: 600 }
+.q-card, .q-table__card, .q-expansion-item { background: var(--sf-card) !important; color: inherit !important }
+.nowhere { color: var(--sf-soft); border: 1px dashed var(--sf-line); border-radius: 8px; padding: 24px; text-align: center;
+  align-self: stretch }
+a:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--sf-1); outline-offset: 2px }
+@media print {
+  .q-header, .q-btn, .same, .onwards, .q-linear-progress, .q-field, .q-slider, .unprinted { display: none !important }
+  .q-page-container { padding: 0 !important } .page { max-width: none; gap: 8px } .code, .nicegui-code { white-space: pre-wrap }
+  body { font-size: 11pt }
+}
 """
 
-BLUE = "#3d6485"
+BLUE = "#24507a"
 MAIN = f"background-color: {BLUE} !important; color: white !important"
 """What is filled with colour has this one in the light and in the dark, so that its text can be read."""
 
 LONG = 20_000
 """Milliseconds in which a mistake can be read before it makes room."""
 
-TEXT = {"color": "#767676"}
-LINES = {"lineStyle": {"color": "rgba(128,128,128,.35)"}}
-COLORS = ("#5b86ab", "#c9773a", "#6a994e", "#a0648c", "#8d7b4f", "#c2544d", "#4f9d96")
-"""Colours of charts that can be read on a light and on a dark ground."""
+TEXT = {"color": BETWEEN_TEXT}
+LINES = {"lineStyle": {"color": BETWEEN_LINE}}
+COLORS = BETWEEN
 
 E = TypeVar("E", bound=Any)
 T = TypeVar("T")
@@ -64,7 +82,7 @@ addEventListener('focusin', event => {
 @contextmanager
 def page(session: Session, here: str, title: str, command: Callable[[], str]) -> Iterator[None]:
     """Lay out a page; inside it comes its content, below it the policy and the command that do the same."""
-    ui.add_css(_STYLE)
+    ui.add_css(_STYLE.replace("LIGHT;", colours(LIGHT)).replace("DARK;", colours(DARK)))
     ui.add_head_html(_FOCUS)
     ui.colors(primary=BLUE)
     ui.dark_mode(None)
@@ -92,7 +110,7 @@ def _onwards(session: Session, here: str) -> None:
     addresses = [address for address, _ in STEPS]
     if session.data is not None and here != addresses[-1]:
         address, name = STEPS[addresses.index(here) + 1]
-        marked(ui.link(f"Next: {name}", address), mark="next")
+        marked(ui.link(f"Next: {name} →", address).classes("onwards"), mark="next")
 
 
 async def opened(session: Session) -> bool:
@@ -155,6 +173,7 @@ def same_by_command(session: Session, command: Callable[[], str]) -> None:
         if session.data is not None:
             with ui.row().classes("items-center"):
                 save = marked(ui.button(f"Save {POLICY}", icon="save").props("outline"), mark="save")
+                undo = marked(ui.button("Undo", icon="undo", on_click=session.undo).props("outline"), mark="undo")
                 state = marked(ui.label().classes("quiet"), mark="saved", role="status")
             with ui.expansion(f"{POLICY} as it stands").classes("w-full"):
                 policy = marked(ui.code(session.policy.text, language="toml").classes("w-full"), mark="policy")
@@ -171,6 +190,7 @@ def same_by_command(session: Session, command: Callable[[], str]) -> None:
         if session.data is not None:
             if policy.content != session.policy.text:
                 policy.set_content(session.policy.text)
+            undo.set_enabled(session.remember())
             saved = session.saved
             save.set_enabled(not saved)
             state.set_text(

@@ -49,7 +49,7 @@ def _start(session: Session) -> None:
         marked(ui.label(words).classes("verdict bad"), role="status")
         ui.link("To the table", "/")
     ui.label(
-        "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
+        "Whatever you change after you have seen a release is a choice made on the data, and two "
         "releases can be laid over each other."
     )
     name = ui.input("new directory for the release", value=session.out).props("outlined dense").style("width: 20rem")
@@ -87,9 +87,12 @@ async def _outcome(session: Session, job: Job) -> None:
         ui.label(sentence)
     for claim in made["audit"]["claims"]:
         state = "holds" if claim["holds"] else "does not hold"
-        marked(ui.label(f"Claim against {claim['adversary']}: {state}."), mark="claim")
+        looks = "good" if claim["holds"] else "bad"
+        marked(ui.label(f"Claim against {claim['adversary']}: {state}.").classes(looks), mark="claim")
     for warning in made["warnings"]:
-        ui.label(warning).classes("bad")
+        ui.label(warning).classes("careful")
+    print_it = ui.button("Print this summary", icon="print", on_click=lambda: ui.run_javascript("window.print()"))
+    marked(print_it.props("outline no-caps"), mark="print")
     where = f": {made['receipt']}" if made.get("receipt") else ""
     ui.label(f"The receipt lies in your own register, outside the release. It is private{where}").classes("quiet")
     await _after(session)

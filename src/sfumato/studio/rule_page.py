@@ -11,9 +11,11 @@ from nicegui import ui
 from sfumato.errors import SfumatoError
 from sfumato.exact import percent
 from sfumato.policy.verdict import verdict_of
+from sfumato.policy.words import most_sensitive
 from sfumato.privacy.bounds import labelled
-from sfumato.studio.frame import heading, marked, opened, page, quietly, say
+from sfumato.studio.frame import heading, marked, opened, page, quietly
 from sfumato.studio.jobs import shell
+from sfumato.studio.people_picture import people_svg, people_words
 from sfumato.studio.session import POLICY, Session
 
 READERS = {
@@ -69,7 +71,7 @@ def _adversary(session: Session, refresh: Refresh) -> None:
 
     def mark() -> None:
         for key, card in cards.items():
-            card.style("outline: 2px solid #d9822b" if key == choice.value else "outline: none")
+            card.style("outline: 2px solid var(--sf-1)" if key == choice.value else "outline: none")
 
     async def choose() -> None:
         session.policy.require(against=choice.value)
@@ -129,11 +131,19 @@ class _Verdict:
         self.session = session
         self.asked = 0
         self.shown = ""
+        self.wrong: dict[str, str] = {}
+        self.found: dict[str, tuple[Fraction, Fraction]] = {}
 
     def draw(self) -> None:
         """Draw the places that are filled whenever the rule changes; a field that somebody types in stays."""
         self.words = marked(ui.label().classes("verdict"), mark="verdict", role="status")
         self.more = ui.column().style("gap: 4px")
+        with marked(ui.element("section"), label="A bound as people", mark="people").classes("people-picture"):
+            with ui.row().classes("w-full items-baseline"):
+                heading("A bound as people")
+                self.whose = marked(ui.select([], on_change=self.people).props("dense outlined"), mark="whose", label="the value")
+            self.told = marked(ui.label(), mark="people-told", role="status")
+            self.dots = marked(ui.html("", sanitize=False).classes("w-full"), role="img", mark="dots", label="1,000 people")
         heading("Values")
         ui.label("A bound of your own, such as 0.03, or 1 for what is no secret, goes before the rule.").classes("quiet")
         find = ui.input("find a value").props("dense outlined clearable").style("width: 16rem")
@@ -150,6 +160,7 @@ class _Verdict:
             "body-cell-own",
             """<q-td :props="props"><q-input dense outlined v-model="props.row.own" style="min-width: 6rem"
             :aria-label="'own bound of ' + props.row.value" :data-mark="'own-' + props.row.value"
+            :error="!!props.row.wrong" :error-message="props.row.wrong" :hide-bottom-space="!props.row.wrong"
             @change="() => $parent.$emit('own', {value: props.row.value, own: props.row.own})" /></q-td>""",
         )
         self.table.on("own", self.bound)
@@ -169,10 +180,31 @@ class _Verdict:
             for sentence in found.sentences[1:]:
                 ui.label(sentence)
         self.table.rows[:] = [
-            {"value": value, "share": percent(share, 2), "bound": percent(bound, 2), "own": self._own(value)}
+            {
+                "value": value,
+                "share": percent(share, 2),
+                "bound": percent(bound, 2),
+                "own": self._own(value),
+                "wrong": self.wrong.get(value, ""),
+            }
             for value, share, bound in found.values[:MOST]
         ]
         self.table.update()
+        self.found = {value: (share, bound) for value, share, bound in found.values}
+        kept = self.whose.value if self.whose.value in self.found else None
+        first = next(iter(most_sensitive({value: share for value, share, _ in found.values})), None)
+        self.whose.set_options([value for value, _, _ in found.values[:MOST]], value=kept or first)
+        self.people()
+
+    def people(self) -> None:
+        """Draw what the bound of the chosen value means of 1,000 people."""
+        value = self.whose.value
+        if value in self.found:
+            words = people_words(value, *self.found[value])
+            self.told.set_text(words)
+            self.dots.set_content(people_svg(value, *self.found[value]))
+            marked(self.dots, label=words)
+            self.dots.update()
 
     def follow(self) -> None:
         """Show what was changed on another tab."""
@@ -187,9 +219,10 @@ class _Verdict:
         try:
             self.session.policy.bound(value, given or None, secret)
             self.session.parsed()
+            self.wrong.pop(shown, None)
         except SfumatoError as error:
             self.session.policy.bound(value, before or None, secret)
-            say(error)
+            self.wrong[shown] = error.sentence
         await self.refresh()
 
     def _place(self, shown: str) -> tuple[str | None, str]:

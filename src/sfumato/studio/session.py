@@ -36,6 +36,10 @@ POLICY = "policy.toml"
 WORKSHOP = "sfumato-studio"
 
 
+UNDONE = 200
+"""So many states of a policy are kept, to go back to."""
+
+
 @dataclass(eq=False)
 class Session:
     """One studio: started in `root`, about the file `data` or the release in `directory`."""
@@ -54,6 +58,7 @@ class Session:
     _risk: tuple[Table, Risk] | None = None
     _release: tuple[tuple[Path, int], Release] | None = None
     _held: int | None = None
+    _before: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.workshop, self._held = temporary_workshop(WORKSHOP)
@@ -94,6 +99,21 @@ class Session:
         self.open()
         assert self._opened is not None
         return self._opened[0]
+
+    def remember(self) -> bool:
+        """Keep the policy as it stands, if it has changed, so that changes can be undone; return whether one can be."""
+        text = self.policy.text
+        if not self._before or self._before[-1] != text:
+            self._before.append(text)
+            del self._before[:-UNDONE]
+        return len(self._before) > 1
+
+    def undo(self) -> None:
+        """Take back the last change of the policy: every page that is open follows."""
+        if self.remember():
+            del self._before[-1]
+            assert self._opened is not None
+            self._opened = (PolicyText(self._before[-1]), *self._opened[1:])
 
     @property
     def profiles(self) -> dict[str, Profile]:

@@ -31,16 +31,24 @@ MEANING = {
     "sensitive": "the secret: published, but not whose",
     "other": "not published",
 }
+WHAT = (
+    "You say what every column is: who is named, what others may know, what is the secret, what stays here.",
+    "You say how sure is too sure: against whom, and how many times surer than before somebody may become.",
+    "You look at what that costs, if you like: how wrong answers get, for several methods and bounds.",
+    "You publish once. The release is checked before it is written, and you get a receipt and a report.",
+)
+"""The way from a table to a release, a step each."""
+
 ROWS = 5
 PAINT = 0.3
 """Seconds in which the browser may draw the cards before the processor is asked for more."""
 
 _STYLE = """
-.lane { border: 1px solid rgba(128, 128, 128, .45); border-radius: 8px; padding: 10px 12px; display: flex; flex-direction: column;
-  gap: 10px; min-height: 74px }
-.lane.over { border-color: #d9822b; border-style: dashed }
+.lane { border: 1px solid var(--sf-line); border-radius: 8px; padding: 12px 16px; display: flex; flex-direction: column;
+  gap: 8px; min-height: 72px }
+.lane.over { border-color: var(--sf-1); border-style: dashed }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 12px; align-items: start }
-.people { border: 2px solid #b3261e; border-radius: 8px; padding: 10px }
+.people { border: 2px solid var(--sf-bad); border-radius: 8px; padding: 10px }
 """
 
 
@@ -51,6 +59,13 @@ def add(session: Session) -> None:
     async def table() -> None:
         ui.add_css(_STYLE)
         with page(session, "/", "What is in the table", lambda: _command(session)):
+            with marked(ui.element("section"), label="What will happen", mark="what").classes("note"):
+                ui.label("What will happen").classes("text-weight-bold")
+                with ui.element("ol"):
+                    for step in WHAT:
+                        with ui.element("li"):
+                            ui.label(step)
+                ui.label("Nothing leaves this machine. There is no release before you press Publish.").classes("quiet")
             ui.label(
                 "Give every column its role: drag its card to another frame, or choose the role in the card. A question mark "
                 "says that the role is doubtful. Only counts are shown, no row of any person."

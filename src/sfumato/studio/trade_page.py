@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,10 @@ def _words(session: Session) -> list[str]:
     return words
 
 
+LEAST = 1 / 64
+"""The least relative error that is drawn: nothing is left of a logarithm at 0."""
+
+
 class _Trade:
     """The picture, the table and the typical questions on one tab."""
 
@@ -51,8 +56,8 @@ class _Trade:
     def show(self) -> None:
         """Draw the places, and fill them as results arrive."""
         ui.label(
-            "Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure its "
-            "readers become. The ringed one is your policy. Click a point, or take it in the table, to take its settings."
+            "Each point is a release that was made and measured, and thrown away. Lower: its answers are better. Further left: "
+            "readers are less sure. The ringed one is your policy; click another, or take it in the table, to take its settings."
         )
         main_button("Compare", on_click=self.start, icon="insights", mark="compare")
         show_job(lambda: self.session.jobs.get("compare"), self.finished)
@@ -208,6 +213,16 @@ def _so_far(place: Path) -> list[dict[str, Any]]:
     return found
 
 
+_INDEPENDENCE = {
+    "silent": True,
+    "symbol": "none",
+    "lineStyle": {"color": TEXT["color"], "type": "dashed"},
+    "label": {"formatter": "knowing only shares", "position": "insideEndTop", **TEXT},
+    "data": [{"yAxis": 1}],
+}
+"""Above this line a release tells nothing about links."""
+
+
 def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
     lines: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
@@ -215,11 +230,11 @@ def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
             continue
         lines.setdefault(run.get("method", "measured"), []).append(
             {
-                "value": [round(run["exposure"], 5), round(run["error"] / run["independence"], 4)],
+                "value": [round(run["exposure"], 5), max(LEAST, round(run["error"] / run["independence"], 4))],
                 "name": _name(run),
                 "key": _key(run),
                 "symbolSize": 20 if run.get("mine") else 11,
-                "itemStyle": {"borderColor": "#d9822b", "borderWidth": 4} if run.get("mine") else {},
+                "itemStyle": {"borderColor": COLORS[1], "borderWidth": 4} if run.get("mine") else {},
             }
         )
     series = [
@@ -233,14 +248,36 @@ def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for place, (name, points) in enumerate(sorted(lines.items()))
     ]
-    axis = {"type": "value", "nameLocation": "middle", "axisLabel": TEXT, "nameTextStyle": TEXT, "splitLine": LINES}
+    axis = {"nameLocation": "middle", "axisLabel": TEXT, "nameTextStyle": TEXT, "splitLine": LINES}
+    if series:
+        series[0]["markLine"] = _INDEPENDENCE
+    heights = [float(point["value"][1]) for points in lines.values() for point in points]
+    low, high = (
+        2.0 ** round_to(math.log2(end))
+        for round_to, end in ((math.floor, min(heights, default=0.5)), (math.ceil, max(heights, default=1.0)))
+    )
     return {
         "animation": False,
         "legend": {"top": 0, "textStyle": TEXT},
         "tooltip": {"trigger": "item", "confine": True, "formatter": "{b}<br>exposure and relative error: {c}"},
         "grid": {"left": 64, "right": 24, "top": 40, "bottom": 50},
-        "xAxis": {**axis, "name": "exposure: how sure readers become of the truth, on average", "nameGap": 30, "scale": True},
-        "yAxis": {**axis, "name": "error ÷ that of knowing only shares", "nameGap": 42, "min": 0},
+        "xAxis": {
+            **axis,
+            "type": "value",
+            "scale": True,
+            "name": "exposure: how sure readers become of the truth, on average",
+            "nameGap": 30,
+            "axisLabel": {**TEXT, ":formatter": "share => +(100 * share).toFixed(1) + ' %'"},
+        },
+        "yAxis": {  # each line twice the error of the one below: a method that errs much squeezes nobody
+            **axis,
+            "type": "log",
+            "logBase": 2,
+            "min": min(low, 0.5),
+            "max": max(high, 2.0),
+            "name": "error ÷ that of knowing only shares",
+            "nameGap": 42,
+        },
         "series": series,
     }
 
