@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sfumato import __version__
 from sfumato.places import is_own
-from sfumato.plugins import installed, package_of_entry
+from sfumato.plugins import installed, is_guest, package_of_entry, parts_left_out
 
 State = Literal["safe", "made when needed", "none", "unsafe"]
 
@@ -56,6 +56,7 @@ class Installation:
 
     packages: tuple[NeededPackage, ...]
     plugins: dict[str, str]
+    left_out: tuple[str, ...]
     places: tuple[KeptPlace, ...]
     problems: tuple[str, ...]
 
@@ -65,6 +66,7 @@ class Installation:
             **versions(),
             "packages": [{**asdict(package), "fits": package.fits} for package in self.packages],
             "plugins": self.plugins,
+            "left_out": list(self.left_out),
             "places": [{**asdict(place), "path": None if place.path is None else str(place.path)} for place in self.places],
             "problems": list(self.problems),
             "healthy": not self.problems,
@@ -81,8 +83,9 @@ def examine(receipts: Path | None = None) -> Installation:
     packages = tuple(_packages())
     plugins = {
         f"{group.rpartition('.')[2]}: {name}": package_of_entry(entry)
-        for group in ("sfumato.methods", "sfumato.models", "sfumato.estimators")
+        for group in ("sfumato.methods", "sfumato.models", "sfumato.estimators", "sfumato.engines", "sfumato.verbs")
         for name, entry in installed(group).items()
+        if not is_guest(entry)
     }
     problems = [f"{one.name} {one.found or 'is missing'}: {_needed(one)}" for one in packages if _is_wrong(one)]
     places: tuple[KeptPlace, ...] = ()
@@ -91,7 +94,7 @@ def examine(receipts: Path | None = None) -> Installation:
     except ImportError as error:
         problems.append(f"{error.name} cannot be loaded, so that places were not looked at: install sfumato anew")
     problems += [f"{one.what} in {one.path}: {one.why}" for one in places if one.state == "unsafe"]
-    return Installation(packages, plugins, places, tuple(problems))
+    return Installation(packages, plugins, parts_left_out(), places, tuple(problems))
 
 
 def _packages() -> Iterator[NeededPackage]:

@@ -230,7 +230,7 @@ def test_without_opendp_its_noise_is_refused_and_ours_is_the_default(monkeypatch
     pytest.importorskip("mbi")
     table = declared(skewed())
     monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setattr("sfumato.methods.noisy_tables.opendp_installed", lambda: False)
+    monkeypatch.setattr("sfumato.synthetic.noisy_tables.opendp_installed", lambda: False)
     assert sf.NoisyTables().run(table, sf.Differential("1")).release.manifest.parameters["noise"] == "sfumato"
     with pytest.raises(PolicyError, match=r"OpenDP(.|\n)*sfumato\[baselines\]"):
         sf.NoisyTables(noise="opendp").run(table, sf.Differential("1"))

@@ -229,7 +229,7 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[method]\nweights = { agee = 2 }", ["[method] weights agee: unknown key", "did you mean 'age'?"]),
         (
             "[method]\naccept_weaker_claim = true",
-            ["[method] accept_weaker_claim", "for ambiguity, priview, heterogeneous, ring"],
+            ["[method] accept_weaker_claim", "for ambiguity, priview, heterogeneous"],
         ),
         ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [people], [columns]"]),
     ],

@@ -42,7 +42,9 @@ def audit_synthetic(case: Case[SyntheticRelease]) -> Audit:
         problems=tuple(problems),
         stronger={
             "insider with any belief before": Finding(
-                "the odds of anything about one person, her record against any other, grow at most by this factor", float(gamma)
+                "the odds of anything about one person, her record against any other, grow at most by this factor"
+                + (", by the word of another package alone" if "package" in manifest.method else ""),
+                float(gamma),
             )
         },
         exposure=exposure,

@@ -183,6 +183,7 @@ def _show_study(screen: Console, study: GroupingStudy, *, every: bool) -> None:
     headings = ("cuts", "against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)
     table = grid(*headings, title="Median error of answers, and exposure, in %", right=(2, 3, *range(4, 5 + many)))
+    table.show_edge = False
     table.add_row("independence", "", "", "", *map(hundredths, study.independence), hundredths(study.prior_exposure))
     for row in study.rows:
         name = row.name + (" ← yours" if row.chosen else "")

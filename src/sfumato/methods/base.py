@@ -70,10 +70,10 @@ class Method(ABC):
     """Whether bounds are about declared shares of values, so that the people of the table decide none of them."""
     way: ClassVar[Way | None] = None
     """How records are grouped, where explanations have more to say about that; see `Way`."""
-    tosses_when_tight: ClassVar[bool] = True
-    """Whether groups of the basis `tight` depend on coins, so that a rerun may make others."""
-    links_records: ClassVar[bool] = False
-    """Whether records are matched with people, which an exact audit wants to know."""
+    tosses_when_tight: ClassVar[bool] = True  # groups of the basis `tight` depend on coins, so that a rerun may make others
+    links_records: ClassVar[bool] = False  # records are matched with people, which an exact audit wants to know
+    slow: ClassVar[bool] = False  # a comparison begins with it, since it takes long
+    baseline: ClassVar[bool] = False  # it stands beside every comparison, at the nearest requirement that it can keep
     unproven: ClassVar[str] = ""
     """Where a paper claims less than a bound on belief: why, and what to use instead."""
     instead: ClassVar[str] = ""

@@ -76,7 +76,7 @@ class MultiSize(Method):
 
     def engines_refused(self, against: Against) -> tuple[str, str] | None:
         """Return why ranges are for memory: what blind groups show lies all over the table."""
-        if self.form == "ranges":
+        if self.shown_as.as_ranges:
             return "beyond memory nothing puts together what blind groups show in this form", 'form = "buckets"'
         return None
 

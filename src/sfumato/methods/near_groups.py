@@ -59,6 +59,7 @@ class NearGroups(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "near-groups"
+    slow: ClassVar[bool] = True
     way: ClassVar[Way] = "near"
 
     def sets_refused(self, against: Against) -> str:

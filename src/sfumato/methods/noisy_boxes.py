@@ -79,7 +79,7 @@ class NoisyBoxes(Ungrouped):
         is shown, no claim, and answers are worse for it.
     margins
         The part of ε for noisy tables of each quasi column beside the boxes, 0 for none; or pairs of columns that have tables
-        too: [["age", "sex"]]. Without it 0 below 20,000 people, else 0.7.
+        too: [["age", "sex"]]. Without it 0 below 100,000 people, else 0.7.
     weights
         Columns with larger weights are cut first, 1 being usual; fixed in advance.
 

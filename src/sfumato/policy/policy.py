@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_you_mean, joined, listing
 from sfumato.exact import exact
 from sfumato.methods import METHODS, Ambiguity, Boxes, Method, NoisyBoxes
+from sfumato.plugins import Registry, unknown
 from sfumato.policy.hierarchies import sets_with_hierarchies, with_hierarchies, written
 from sfumato.policy.roles import ROLES
 from sfumato.policy.sections import (
@@ -366,10 +367,10 @@ def _closed(schema: Schema, method: Method | None) -> Schema:
         raise PolicyError(in_toml(error.message, "[method] shares:"), hint=hint_in_toml(error.hint)) from None
 
 
-def _named(name: str, known: Mapping[str, type[T]], where: str) -> type[T]:
+def _named(name: str, known: Registry[T], where: str) -> type[T]:
     if name in known:
         return known[name]
-    raise PolicyError(f"{where}: unknown {name!r}", hint=did_you_mean(name, known))
+    raise unknown(where, name, known)
 
 
 def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:

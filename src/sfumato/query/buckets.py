@@ -201,7 +201,7 @@ class BucketsEngine:
         known = asked.uniform
         moments = Moments(known.value, known.variance) if known.certain else self._asks(estimator).estimate(asked)
         least, most, error = float(known.least), float(known.most), math.sqrt(moments.variance)
-        return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose)
+        return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose, further=moments.further)
 
     def _asks(self, estimator: Estimator) -> Estimating[Asked]:
         """Return the model that an estimator asks."""

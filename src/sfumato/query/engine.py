@@ -42,6 +42,9 @@ class CountEstimate:
     `loose` is the part of the squared standard error that a model's weights have. They are known up to a normal error in the
     logarithm of odds, so that an interval reaches further up by it.
 
+    `further` is how much more than the value there may be before the groups speak against it, at 95 %: the interval of few people
+    reaches up so far at least.
+
     `raw` is the unbiased estimate of forms that have one. Its interval then stays around `value` also where the cells of a GROUP
     BY are made to add up: the value shown is `settled`.
 
@@ -57,6 +60,7 @@ class CountEstimate:
     settled: float | None = None
     loose: float = 0.0
     limits: bool = False
+    further: float = 0.0
 
     @property
     def inside(self) -> float:
@@ -86,6 +90,7 @@ def add_up(guesses: Sequence[CountEstimate], people: int) -> CountEstimate:
         sum(raw) if raw else None,
         loose=sum(math.sqrt(guess.loose) for guess in guesses) ** 2,
         limits=any(guess.limits for guess in guesses),
+        further=sum(guess.further for guess in guesses),
     )
 
 

@@ -21,7 +21,7 @@ from sfumato.query.answering import FACTOR
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.count import engine_of
 from sfumato.query.engine import one_thread
-from sfumato.query.models import likelihood
+from sfumato.query.models import likelihood, reach
 from sfumato.query.models.average import MULTIPLYING, NEAR
 from sfumato.query.models.cells import Cells, levels_of
 from sfumato.query.models.inside import FEW_VALUES, UNTOLD, WIDER, Inside, cells_of
@@ -31,7 +31,7 @@ from sfumato.query.models.trend import FEWEST_BOXES, GRID, Trend
 from sfumato.release.atomic import new_file, refuse_taken
 from sfumato.release.base import Release
 
-FORMAT, VERSION = "sfumato-model", 1
+FORMAT, VERSION = "sfumato-model", 2
 
 _WHY_NOT = "only releases of the form buckets, which show each person's quasi values, have a model file"
 
@@ -163,6 +163,8 @@ def _multiplying(inside: Inside) -> dict[str, Any]:
         "information": _array(fit.precision[:, upper[0], upper[1]], "<f4"),
         "which": _array(fit.which, "<i4"),
         "part": _array(fit.scale, "<f8"),
+        "expected": _array(fit.expected, "<f8"),
+        "reach": {"few": reach.FEW, "drop": reach.DROP, "step": reach.STEP, "steps": reach.STEPS},
     }
     if goals.noise_variance.any() or goals.shrinkage.any():
         named = {"goal": goals.people, "goal_variance": goals.noise_variance, "shrinkage": goals.shrinkage}

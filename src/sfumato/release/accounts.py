@@ -17,6 +17,7 @@ from sfumato.errors import FormatError
 from sfumato.release.canonical import TableRows
 from sfumato.release.coding import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
 from sfumato.release.manifest import BY_RELATIVES, KNOWS, Adversary, Claim, Manifest
+from sfumato.release.programs import by_halves
 from sfumato.release.weights import beside_weight
 
 GROUPS = "groups"
@@ -146,7 +147,7 @@ def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
     if claim.kind == "presence":
         if not manifest.shown_as.hides_presence:
             raise FormatError(f"manifest.json: a release of {manifest.form} makes no claim about presence")
-        program = manifest.method.get("grouping") == "halves"
+        program = by_halves(manifest.method)
         return Claim.presence(claim.adversary, form=manifest.form, program=program, one_row_per_person=one_row)
     several = len(manifest.secrets) > 1
     sets = any(stated.get("sets") for stated in (asked, *asked.get("columns", {}).values()))

@@ -21,7 +21,7 @@ from sfumato.release.canonical import CanonicalOrder, TableRows, canonical_order
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
 from sfumato.release.weights import stray_weights
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native, to_native
@@ -233,7 +233,7 @@ class Release(_Fields):
         allowed = [[], ["association"], *([["presence", "association"]] if self.shown_as.hides_presence else [])]
         if kinds not in allowed or (paper_claim is not None and kinds):
             faults.append("manifest.json: these are not the claims that a release makes")
-        elif paper_claim not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
+        elif paper_claim not in (None, weaker_claim(manifest.method)) or any(
             claim != self.in_fixed_words(claim) for claim in self.claims
         ):
             faults.append(_WORDS)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.basis import BASES
 from sfumato.errors import FormatError
 from sfumato.release.programs import FOREIGN, PROGRAMS, program_of
 from sfumato.release.weights import weight_fault
@@ -66,8 +65,9 @@ def _basis_fits(manifest: Manifest) -> str:
     if program is None:
         return ""
     if program is FOREIGN:
-        known = manifest.basis in BASES and not (manifest.rests_on.as_published or manifest.rests_on.noisy)
-        return "" if known else f"a method of another package cannot state the basis {manifest.basis!r}"
+        fits = not manifest.rests_on.noisy and (manifest.basis is not None) == manifest.shown_as.has_groups
+        fits &= not manifest.rests_on.as_published or manifest.shown_as.weaker_claims
+        return "" if fits else f"a method of another package cannot state the basis {manifest.basis!r}"
     made = program.basis(method, against)
     if manifest.basis == made:
         return ""
@@ -88,6 +88,7 @@ def _weaker_claim_stated(manifest: Manifest) -> str:
     program, needed = program_of(manifest.method), set()
     if manifest.rests_on.as_published or not manifest.shown_as.of_people:
         needed = {"weaker_claim", *(program.own_parameters if program is not None else ())}
+        needed |= {"matches"} if program is FOREIGN and manifest.shown_as.as_ranges else set()
     return _other_keys(manifest, needed, {"weaker_claim", "matches", "dummies"})
 
 

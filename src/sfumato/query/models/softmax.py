@@ -59,6 +59,7 @@ class Fit:
     which: Integers  # per value, its matrix
     scale: Floats  # per value, its part of that matrix
     chi2: Floats  # per value, the mean squared distance of counts from those expected, in units of chance
+    expected: Floats  # [boxes × values]: how many people the weights expect, before raking
 
     def information(self, values: Integers) -> Floats:
         """Return what the boxes tell about the weights of some values, added up."""
@@ -142,7 +143,7 @@ def learn_weights(
     size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
     chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
     chi2 = ((shown - expected) ** 2 / chance * expected).sum(axis=0) / np.maximum(expected.sum(axis=0), _FEW)
-    return Fit(weights, tau2, precision, which, scale, chi2)
+    return Fit(weights, tau2, precision, which, scale, chi2, expected)
 
 
 def known_totals(shown: Floats, noise: Floats, further: FurtherGroups | None) -> Floats:
@@ -338,14 +339,11 @@ class Goals(NamedTuple):
     shrinkage: Floats
 
 
-def goals_of(
-    cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats, further: FurtherGroups | None = None
-) -> Goals:
+def goals_of(cells: Cells, fit: Fit, shown: Floats, noise: Floats, further: FurtherGroups | None = None) -> Goals:
     """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
     noise_variance, shrinkage = np.zeros_like(shown), np.zeros_like(shown)
     if noise.any():
-        expected, _ = kernels.score(cells, tables_of(directions.matrix, fit.weights), shown, noise)
-        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, known_totals(shown, noise, further))
+        expected = _with_margins(np.maximum(fit.expected, _LEAST), cells.sizes, known_totals(shown, noise, further))
         shown, noise_variance = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
         shrinkage = noise_variance / expected
         shown = np.maximum(shown * (cells.sizes / np.maximum(shown.sum(axis=1), _LEAST))[:, None], _LEAST)
