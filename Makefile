@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test types suite test-fast fast-tests installed-tests test-minimum packages docs pictures test-extras r notebooks peers fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
+.PHONY: demo test types suite test-fast fast-tests installed-tests test-minimum packages docs pictures test-extras without r notebooks peers fuzz proofs theorems theorems-mutants theorems-again theorems-twin kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -61,6 +61,11 @@ test-extras: $(VENV)/.extras-installed
 $(VENV)/.extras-installed: $(STAMP)
 	$(BIN)/python -m pip install -q -e '.[spark,baselines]'
 	touch $@
+
+# The suite without a part of sfumato that an installation may leave out: GUEST=papers, synthetic or studio.
+GUEST ?= papers
+without: $(STAMP)
+	$(BIN)/python -m tests.guests $(GUEST)
 
 # The R package by `R CMD check`, on releases made for it: the same numbers as Python's. Says what is missing where there is no R.
 r: $(STAMP)

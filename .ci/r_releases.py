@@ -43,6 +43,8 @@ def publications():
     shares = dict.fromkeys(sorted(set(people["diagnosis"].to_pylist())), "1/60")
     noisy = sf.NoisyBoxes(values=list(shares), otherwise="Flu", floor=60)
     yield "noisy", publish(people, sf.Differential("1"), noisy, quasi=QUASI, sensitive="diagnosis")
+    tables = sf.NoisyBoxes(values=list(shares), otherwise="Flu", floor=60, margins="0.7")
+    yield "margins", publish(people, sf.Differential("1"), tables, quasi=QUASI, sensitive="diagnosis")
     yield "each", publish(people, RULE, sf.Boxes(), protect="each", **TWO)
     yield "together", publish(people, RULE, sf.MultiSize(), **BOTH)
     for name in ("census", "insurance"):

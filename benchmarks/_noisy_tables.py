@@ -9,12 +9,14 @@ by the mean chance of its people, who are counted exactly, because our own relea
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sfumato import Table
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Floats
+from sfumato.query import Query
 from sfumato.query.rows import RowIndex
 from sfumato.query.workload import exact_pieces, vocabulary_of
 from sfumato.utility.query_error import TrueAnswers
@@ -22,14 +24,20 @@ from sfumato.utility.query_error import TrueAnswers
 ROUNDS = 6
 
 
-def noisy_tables_error(table: Table, asked: TrueAnswers, chances: Array) -> float:
-    """Return the median relative error of these chances of every person, divided by that of independence."""
+def asked_of_chances(table: Table, asked: Sequence[Query], chances: Array) -> Floats:
+    """Return what these chances of every person answer."""
     vocabulary, index = vocabulary_of(table), RowIndex.of(table.quasi, table.rows)
-    answers = np.zeros(len(asked.queries))
-    for k, query in enumerate(asked.queries):
+    answers = np.zeros(len(asked))
+    for k, query in enumerate(asked):
         for piece in exact_pieces(query, vocabulary):
             rows, found = index.find(piece.rows)
             answers[k] += float(chances[rows[:found]][:, piece.values].sum())
+    return answers
+
+
+def noisy_tables_error(table: Table, asked: TrueAnswers, chances: Array) -> float:
+    """Return the median relative error of these chances of every person, divided by that of independence."""
+    answers = asked_of_chances(table, asked.queries, chances)
     error, alone = (np.abs(one - asked.truth) / asked.truth for one in (answers, asked.alone))
     return float(np.median(error) / np.median(alone))
 

@@ -69,6 +69,16 @@ def smartnoise(frame: pd.DataFrame, options: Options) -> pd.DataFrame:
     return in_words(model.sample(len(frame)), words)
 
 
+def aim(frame: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """SmartNoise's AIM: tables of up to two columns, chosen one after another with noise by how badly the model answers them."""
+    from snsynth import Synthesizer
+
+    coded, words = in_codes(frame)
+    model = Synthesizer.create("aim", epsilon=options["epsilon"], delta=DELTA, max_model_size=20, rounds=2 * len(coded.columns))
+    model.fit(coded, categorical_columns=list(coded), preprocessor_eps=0.0)
+    return in_words(model.sample(len(frame)), words)
+
+
 def opendp(frame: pd.DataFrame, options: Options) -> pd.DataFrame:
     """OpenDP's contingency table: every column's table with the secret, with Gaussian noise, and a model fitted to all.
 
@@ -149,6 +159,7 @@ TOOLS: dict[str, tuple[Callable[[pd.DataFrame, Options], pd.DataFrame], str]] = 
     "sdv": (sdv, "sdv"),
     "cart": (cart, "scikit-learn"),
     "smartnoise": (smartnoise, "smartnoise-synth"),
+    "aim": (aim, "smartnoise-synth"),
     "opendp": (opendp, "opendp"),
     "anjana": (anjana, "anjana"),
 }

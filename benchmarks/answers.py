@@ -6,12 +6,17 @@ ranges. An error is the sum of |error| over the sum of the true answers; *worst*
 people; *exposure* is the mean share of a person's own value in her box. *Held* is the share of 95 % intervals that hold the
 truth, *width* the median width of an interval over what would have held 95 % of the errors of its class.
 
+Then, at the ε of 8f+0.02 with the table's own shares, noisy boxes alone, with tables and tables alone, beside PrivBayes and,
+where they are installed, MST and AIM: see `benchmarks._at_epsilon`.
+
 `--table FILE --sensitive COLUMN` takes a table of one's own, of which 100,000 people are sampled; columns whose name begins
 with the secret's are left out, and those of `CODES` are categories. Without it: the bundled census and hospital.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato
+from benchmarks._at_epsilon import answering
 from benchmarks._releases import people_of, released, tables
 from benchmarks._show import Cell, Show
 from benchmarks.estimators import asked_of, met, questions
@@ -48,6 +54,10 @@ def run(show: Show, quick: bool, table: Path | None = None, sensitive: str | Non
                 rows.append([what, *of_classes.tolist(), *([None] * 3)])
             rows[0][-3:] = np.mean([beside for _, beside in found], axis=0).tolist()
             show.table(f"{name}: {secret}, {basis}", ["", *CLASSES, "worst", "exposure", "boxes"], rows)
+        of_seeds = [
+            at_epsilon(*_sampled(frame, secret, seed, quick), show, seed, quick) for seed in range(1, (1 if quick else SEEDS) + 1)
+        ]
+        show_at_epsilon(show, f"{name}: {secret}", of_seeds)
 
 
 def _tables(quick: bool, table: Path | None, sensitive: str | None) -> list[tuple[str, pa.Table, str]]:
@@ -58,11 +68,7 @@ def _measured(
     frame: pa.Table, secret: str, basis: str, seed: int, quick: bool
 ) -> tuple[dict[str, tuple[float, ...]], tuple[float, ...]] | None:
     """Return error, coverage and width of every class, then the worst cell, exposure and number of boxes; None for no release."""
-    rows = np.sort(np.random.default_rng(seed).permutation(frame.num_rows)[: 10_000 if quick else PEOPLE])
-    # A column that says another one again, in finer codes, is left out.
-    finer = [name for name in frame.column_names if name.removesuffix("_code") in frame.column_names and name.endswith("_code")]
-    frame = frame.take(rows).drop_columns(finer)
-    own = people_of(frame, secret, codes=CODES)
+    own, frame = _sampled(frame, secret, seed, quick)
     try:
         release: Any = released(own, frame, basis, "8f+0.02", random=seed)
     except SfumatoError:
@@ -82,6 +88,56 @@ def _measured(
         float("nan") if exposure is None else exposure,
         float(len(release.sizes)),
     )
+
+
+def _sampled(frame: pa.Table, secret: str, seed: int, quick: bool, people: int = PEOPLE) -> tuple[sfumato.Table, pa.Table]:
+    """Return a sample of a table, and as it was read."""
+    rows = np.sort(np.random.default_rng(seed).permutation(frame.num_rows)[: 10_000 if quick else people])
+    # A column that says another one again, in finer codes, is left out.
+    finer = [name for name in frame.column_names if name.removesuffix("_code") in frame.column_names and name.endswith("_code")]
+    frame = frame.take(rows).drop_columns(finer)
+    return people_of(frame, secret, codes=CODES), frame
+
+
+def epsilon_of(own: sfumato.Table, frame: pa.Table) -> float:
+    """Return the ε that 8f+0.02 comes to with a table's own shares as declared: two decimals, rounded down."""
+    shares = own.sensitive.histogram()
+    people = sum(shares.values())
+    odds = min(b * (1 - p) / (p * (1 - b)) for p in (many / people for many in shares.values()) if (b := 8 * p + 0.02) < 1)
+    return math.floor(100 * math.log(odds)) / 100
+
+
+def at_epsilon(
+    own: sfumato.Table, frame: pa.Table, show: Show, seed: int, quick: bool, epsilon: float | None = None, **ways: Any
+) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Return error, coverage and width of every class of questions, by the name of what answers them."""
+    epsilon = epsilon_of(own, frame) if epsilon is None else epsilon
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    secret = own.schema.sensitive[0]
+    asked = {kind: met(own, made) for kind, made in questions(own, secret, 60 if quick else QUESTIONS, below=0.0).items() if made}
+    for name, (answer, seconds) in answering(own, epsilon, seed, show, **ways).items():
+        classes: dict[str, tuple[float, ...]] = {}
+        for kind in CLASSES:
+            answers = answer(asked[kind][0])
+            classes[kind] = _judged(answers, asked[kind][1])
+            if kind == "one-way":
+                classes["worst"] = (float(np.abs(answers[:, 0] - asked[kind][1]).max()),)
+        found[name] = {**classes, "seconds": (seconds,), "epsilon": (epsilon,)}
+    return found
+
+
+def show_at_epsilon(show: Show, title: str, found: Sequence[dict[str, dict[str, tuple[float, ...]]]]) -> None:
+    """Show the mean errors, and coverage where there are intervals, of what answers at one ε."""
+    rows: list[list[Cell]] = []
+    for name in found[0]:
+        parts = [one[name] for one in found if name in one]
+        last = [float(np.mean([part[key][0] for part in parts])) for key in ("worst", "seconds")]
+        rows.append([name, *(float(np.mean([part[kind][0] for part in parts])) for kind in CLASSES), *last])
+        held = [float(np.mean([part[kind][1] for part in parts])) for kind in CLASSES]
+        if not np.isnan(held).all():
+            rows.append([f"{name}: held", *held, None, None])
+    epsilon = found[0][next(iter(found[0]))]["epsilon"][0]
+    show.table(f"{title}, ε = {epsilon:g}", ["", *CLASSES, "worst", "making, s"], rows)
 
 
 def _judged(answers: Floats, truth: Floats) -> tuple[float, float, float]:

@@ -17,9 +17,9 @@ from scipy.optimize import linear_sum_assignment
 
 from benchmarks._show import Cell, Show
 from sfumato.auditor import audit_release
-from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import match
+from sfumato.papers.heterogeneous.method import Heterogeneous
 from sfumato.papers.heterogeneous.packing import fewest_pools, pack
 from sfumato.papers.heterogeneous.scheme import deal
 from sfumato.privacy import BetaLikeness, LDiversity

@@ -32,8 +32,6 @@ MAY_IMPORT = {
     "privacy": {"arrays", "errors", "exact", "parameters", "plugins"},
     "groups": {"_jit", "arrays", "basis", "errors", "exact", "progress", "randomness", "table", "threads", "privacy"},
     "randomize": {"_jit", "arrays", "errors", "exact", "randomness", "privacy"},
-    "synthetic": {"arrays", "errors", "exact", "randomness", "table", "privacy", "randomize"},
-    "papers": {"_jit", "arrays", "errors", "exact", "progress", "randomness", "table", "threads", "privacy", "groups"},
     "release": {"notebook", "_jit", "arrays", "basis", "errors", "exact", "form", "places", "schemas", "table"},
     "query": {
         "notebook",
@@ -82,8 +80,6 @@ MAY_IMPORT = {
         "privacy",
         "groups",
         "randomize",
-        "papers",
-        "synthetic",
         "release",
         "__version__",
     },
@@ -104,6 +100,8 @@ MAY_IMPORT = {
         "table",
     },
 }
+GUESTS = {"papers", "synthetic", "studio"}
+MAY_USE_GUESTS = {"studies": {"papers"}}  # these ask the papers' own figures again
 SANCTIONED = {("release", "query")}  # Release.count is sugar: it calls query inside the function
 
 
@@ -133,6 +131,58 @@ def test_imports_point_one_way(room):
                 continue
             assert (room, target) in SANCTIONED, f"{path.name} imports {target}"
             assert function is not None or typing_only
+
+
+def public_names():
+    """Return the names of each module that docs/extending.md calls public."""
+    text = (ROOT.parents[1] / "docs" / "extending.md").read_text()
+    rows = re.findall(r"^\| `(sfumato[\w.]*)` \| (.*) \|$", text, re.M)
+    return {module: set(re.findall(r"`(\w+)`", names)) for module, names in rows}
+
+
+def foreign_imports(path):
+    """Return the modules and names that a file takes from sfumato; a name is None where it takes a whole module."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sfumato":
+            yield from ((node.module, alias.name) for alias in node.names)
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] == "sfumato")
+
+
+EXTENSION = Path(__file__).parent / "extension" / "src" / "sfumato_slices"
+
+
+@pytest.mark.parametrize("home", [*(ROOT / guest for guest in sorted(GUESTS)), EXTENSION], ids=lambda home: home.name)
+def test_a_guest_takes_what_is_called_public(home):
+    """Guests are written as other people's packages are; `sfumato.x` where a name of the top level is meant."""
+    public, own = public_names(), f"sfumato.{home.name}"
+    for path in home.rglob("*.py"):
+        for module, name in foreign_imports(path):
+            if module == own or module.startswith(f"{own}.") or name is None:
+                assert module in ("sfumato", *public) or module.startswith(own), f"{path.name} imports {module}"
+            elif module == "sfumato":
+                assert name in sfumato.__all__ or f"sfumato.{name}" in (own, *public), f"{path.name} imports {name}"
+            else:
+                assert name in public.get(module, ()), f"{path.name} takes {name} from {module}"
+
+
+def test_what_is_called_public_is_there():
+    from importlib import import_module
+
+    for module, names in public_names().items():
+        assert names
+        for name in names:
+            assert hasattr(import_module(module), name), f"{module}.{name}"
+
+
+def test_nothing_takes_from_a_guest():
+    for path in ROOT.rglob("*.py"):
+        room = path.relative_to(ROOT).parts[0]
+        if room in GUESTS:
+            continue
+        allowed = MAY_USE_GUESTS.get(room, set())
+        for target, _ in imports(path):
+            assert target not in GUESTS - allowed or path == ROOT / "__init__.py", f"{path.name} imports {target}"
 
 
 def test_the_auditor_shares_nothing_with_the_makers():

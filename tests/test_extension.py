@@ -31,6 +31,41 @@ from sfumato.testing import check_estimator, check_method, check_model
 print(len(check_method(METHODS["slices"]())), len(check_model(MODELS["odds"]("5/2"))), len(check_estimator("halfway")))
 """
 
+OTHER_FORMS = """
+import json, sys
+import numpy as np, pyarrow as pa
+import sfumato as sf
+from sfumato.methods import METHODS
+coins = np.random.default_rng(5)
+illness = np.array(list("abcdefghij"))[np.arange(900) % 10]
+frame = pa.table({"age": coins.integers(18, 40, 900), "zip": coins.integers(0, 2000, 900), "illness": illness})
+domains = {"age": {"min": 18, "max": 39}, "zip": {"min": 0, "max": 1999}, "illness": list("abcdefghij")}
+types = {"age": "numeric", "zip": "numeric", "illness": "categorical"}
+table = sf.Table.from_frame(frame, sf.Schema(quasi=["age", "zip"], sensitive=["illness"], domains=domains, types=types))
+values = sf.LDiversity(3, against="reader")
+presence = sf.PresenceAssociation("1/2", values, against="reader")
+accepted = {"accept_weaker_claim": True}
+asked = {
+    "slices-apart": ({}, presence), "slices-published": (accepted, presence), "slices-viewed": (accepted, presence),
+    "slices-linked": (accepted, values), "slices-drawn": ({"epsilon": "1", **accepted}, values),
+}
+for name, (given, requirement) in asked.items():
+    sf.publish(table, requirement, method=METHODS[name](**given), seed=1).save(name)
+"""
+
+WITHOUT_THE_MAKER = """
+import json, sys
+import sfumato as sf
+from pathlib import Path
+told = {}
+for name in sys.argv[1:]:
+    audit, release = sf.audit(Path(name)), sf.Release.load(Path(name))
+    claims = {one.claim.kind: one.holds for one in audit.claims}
+    told[name] = [release.manifest.form, claims, list(audit.problems), release.count("age < 25 AND illness = 'a'").value]
+    told[name].append(release.manifest.parameters.get("weaker_claim", ""))
+print(json.dumps(told))
+"""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -93,6 +128,62 @@ def test_a_policy_file_names_them_and_the_release_is_published_audited_and_asked
     explained = run(site, place, *verb, "explain", "people.csv", "--policy", "policy.toml", "--quick")
     assert explained.returncode == 0
     assert "the method slices can" in explained.stdout
+
+
+def test_a_package_makes_every_form_but_randomized_records_which_sfumato_reads_and_judges_without_it(site, place):
+    made = run(site, place, "-c", OTHER_FORMS)
+    assert made.returncode == 0, made.stderr
+    names = ("slices-apart", "slices-published", "slices-viewed", "slices-linked", "slices-drawn")
+    done = run(place / "nowhere", place, "-c", WITHOUT_THE_MAKER, *names)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [told[name][0] for name in names] == ["columns", "columns", "views", "ranges", "synthetic"]
+    assert told["slices-apart"][1] == {"presence": True, "association": True}
+    assert [told[name][1] for name in names[1:]] == [{}] * 4
+    assert [told[name][2] for name in names] == [[]] * 5
+    assert all(15 < told[name][3] < 45 for name in names)  # 27 of 300 people, or of 276 drawn records
+    from sfumato.release.paper_claims import FOREIGN_CLAIM
+
+    assert [told[name][4] for name in names] == ["", *[FOREIGN_CLAIM] * 4]
+
+
+def test_a_package_has_no_words_of_its_own_for_what_it_claims_and_no_claim_that_rests_on_a_known_program(site, place):
+    """What a manifest of a package says is judged by sfumato's rules: other words, noise and halves are sfumato's own."""
+    from dataclasses import replace
+
+    from sfumato.auditor import audit_tables
+    from sfumato.release import Release
+    from sfumato.release.accounts import fixed_claim
+    from sfumato.release.consistent import inconsistencies
+
+    if not (place / "slices-apart").exists():
+        assert run(site, place, "-c", OTHER_FORMS).returncode == 0
+    apart, linked = Release.load(place / "slices-apart"), Release.load(place / "slices-linked")
+    assert inconsistencies(apart.manifest) == inconsistencies(linked.manifest) == []
+    own = replace(linked.manifest, parameters={**linked.manifest.parameters, "weaker_claim": "Nobody learns anything."})
+    assert any("words" in problem for problem in audit_tables(own, linked.tables()).problems)
+    noisy = replace(apart.manifest, basis="noisy", parameters={**apart.manifest.parameters, "gamma": "2", "ratio": "1/2"})
+    assert any("cannot state the basis 'noisy'" in fault for fault in inconsistencies(noisy))
+    published = replace(linked.manifest, form="buckets", parameters={"weaker_claim": linked.manifest.parameters["weaker_claim"]})
+    assert any("cannot state the basis 'paper'" in fault for fault in inconsistencies(published))
+    halves = replace(apart.manifest, method={**apart.manifest.method, "grouping": "halves"})
+    stranger = next(claim for claim in apart.claims if claim.kind == "presence")
+    assert fixed_claim(halves, stranger) == stranger
+    drawn = Release.load(place / "slices-drawn")
+    said = audit_tables(drawn.manifest, drawn.tables()).stronger["insider with any belief before"].text
+    assert said.endswith("by the word of another package alone")
+
+
+def test_a_verb_of_a_package_is_listed_helps_and_fails_as_others_do(site, place):
+    listed = run(site, place, "-m", "sfumato", "--help")
+    assert "Show how many people the first slices of a release have." in " ".join(listed.stdout.replace("│", " ").split())
+    refused = run(site, place, "-m", "sfumato", "slices", "policy.toml")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error:")
+    assert "No such command" in run(place / "nowhere", place, "-m", "sfumato", "slices", "policy.toml").stderr
+    told = json.loads(run(site, place, "-m", "sfumato", "doctor", "--json").stdout)
+    assert told["plugins"]["verbs: slices"] == "sfumato-slices 1.0"
+    assert told["left_out"] == []
 
 
 def test_they_pass_the_conformance_suites(site, place):

@@ -28,7 +28,7 @@ estimate_blind <- function(secret, model, asked, known) {
             sum(asked$wanted * as.numeric(model$g0 %*% asked$wanted)))
         found$variance <- (found$variance + max(0, known$placement - chance)) * sum(secret$shown) / secret$people
     }
-    c(found, list(note = "", loose = 0))
+    c(found, list(note = "", loose = 0, further = 0))
 }
 
 count_blind <- function(secret, model, asked, people) {

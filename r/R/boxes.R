@@ -8,9 +8,10 @@ estimate_boxes <- function(secret, model, asked, known) {
     adding <- estimate_adding(secret, model$adding, cells, own, asked, known)
     inner <- if (!is.null(model$multiplying)) estimate_multiplying(secret, model, own, asked)
     value <- max(adding$value, 0)
-    found <- if (is.null(inner)) list(value = value, variance = adding$variance, note = "", loose = 0) else
+    found <- if (is.null(inner)) list(value = value, variance = adding$variance, note = "", loose = 0, further = 0) else
         list(value = value + model$weight * (inner$value - value), variance = inner$variance + (value - inner$value)^2,
              note = inner$note, loose = inner$loose)
+    if (!is.null(inner)) found$further <- if (inner$further > 0) max(0, inner$value + inner$further - found$value) else 0
     if (!model$covers) found$note <- model$near
     found
 }
@@ -94,7 +95,40 @@ estimate_multiplying <- function(secret, model, own, asked) {
         own_codes(cells, inner, asked, unknown, each)
     variance <- placement + loose + sum((share^2 * noise)[open]) + inner$error2[1] * sum(u^2)
     mostly <- 2 * unknown$apart > variance && unknown$before > 0 && unknown$apart / unknown$before > inner$untold
-    list(value = found, variance = variance, note = if (mostly) PRIOR else "", loose = loose)
+    list(value = found, variance = variance, note = if (mostly) PRIOR else "", loose = loose,
+         further = further_of(secret, inner, asked, found, goal, held))
+}
+
+# How many more than estimated there may be of few people, as far as boxes can tell; 0 for many.
+further_of <- function(secret, inner, asked, found, goal, held) {
+    share <- sum_by(goal, secret$value, secret$values)
+    share <- share / max(sum(share), 1)
+    p <- sum(share[asked$wanted])
+    if (p <= 0 || p >= 1 || sum(asked$hits) * p >= inner$reach$few) return(0)
+    over <- max(1, sum((share * inner$chi2)[asked$wanted]) / p)
+    here <- asked$hits > 0
+    hits <- asked$hits[here]
+    part <- hits / secret$sizes[here]
+    shown <- sum_by(secret$count * asked$wanted[secret$value], secret$st_group, secret$groups)
+    expected <- rowSums(inner$expected[, asked$wanted, drop = FALSE])
+    lift <- found / max(sum(held[here] * part), 1e-9)
+    steps <- (seq_len(inner$reach$steps) - 1) * inner$reach$step
+    own <- pmin(outer(expected[here] * part, lift * exp(steps)), hits)
+    every <- pmax(expected[here] - own[, 1], 1e-9) + own
+    scale <- sum(expected) / (colSums(every) + sum(expected[!here]))
+    noise <- if (is.null(secret$noise)) 0 else secret$noise[here] * sum(asked$wanted)
+    if (any(noise > 0)) {
+        every <- sweep(every, 2, scale, `*`)
+        likely <- -0.5 * colSums((shown[here] - every)^2 / (every + noise))
+    } else {
+        likely <- colSums(shown[here] * log(every)) + sum(shown) * log(scale)
+    }
+    left <- likely / over - cummax(likely / over) + inner$reach$drop
+    first <- which(left < 0)[1]
+    if (is.na(first)) return(max(0, sum(pmin(hits, held[here])) - found))
+    lift <- lift * exp(steps[first - 1] + inner$reach$step * left[first - 1] / ((likely[first - 1] - likely[first]) / over))
+    many <- held[here] * lift * part / (1 + (lift - 1) * part)
+    max(0, sum(pmin(hits, many)) - found)
 }
 
 # What is a value's own where several values of a column share a level.

@@ -91,7 +91,7 @@ asker_of <- function(release, k, model, estimator) {
             asked$chances <- last$chances
             found <- estimate_boxes(secret, own, asked, known)
         }
-        guess_of(found$value, found$variance, known, found$note, found$loose)
+        guess_of(found$value, found$variance, known, found$note, found$loose, found$further)
     }
     list(secret = secret, model = own, estimator = estimator, guess = guess, quasi = release$quasi,
          factor = if (is.null(model)) 4 else model$factor)
@@ -131,7 +131,7 @@ interval_of <- function(guess, confidence, factor) {
     loose <- min(guess$loose, guess$error^2)
     linear <- times * sqrt(loose)
     up <- guess$value * expm1(min(linear / max(guess$value, 1), factor))
-    above <- sqrt(max(up, linear)^2 + times^2 * (guess$error^2 - loose))
+    above <- max(sqrt(max(up, linear)^2 + times^2 * (guess$error^2 - loose)), guess$further * times / qnorm(0.975))
     ends <- c(max(guess$least, guess$value - times * guess$error), min(guess$most, guess$value + above))
     c(min(ends[1], inside(guess)), max(ends[2], inside(guess)))
 }

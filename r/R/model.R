@@ -8,7 +8,7 @@ read_model <- function(path, release) {
         bytes <- tryCatch(memDecompress(bytes, "gzip"), error = function(e) refuse(name, " is damaged"))
     model <- parse_json(as_text(bytes, name), name)
     if (!is.list(model) || !identical(model$format, "sfumato-model")) refuse(name, " is no model of sfumato")
-    if (!isTRUE(model$version == 1)) refuse(name, ": a version that this package does not know")
+    if (!isTRUE(model$version == 2)) refuse(name, ": a version that this package does not know")
     if (is.null(release$sha256)) refuse("whose model this is shows the hash of the manifest: read the release with its hashes")
     if (!identical(model$release, release$sha256)) refuse(name, " is the model of another release")
     if (length(model$secrets) != length(release$secrets)) refuse(name, ": other secrets than the release has")
@@ -126,6 +126,8 @@ check_multiplying <- function(one, cells, values, entries, name) {
     found$information <- array_of(one$information, c(NA, wide * (wide + 1) / 2), name)
     found$which <- array_of(one$which, values, name, nrow(found$information)) + 1L
     found$part <- array_of(one$part, values, name)
+    found$expected <- array_of(one$expected, c(max(cells$box), values), name)
+    found$reach <- numbers_in(one$reach, c("few", "drop", "step", "steps"), name)
     for (key in if (!is.null(one$goal)) c("goal", "goal_variance", "shrinkage")) found[[key]] <- array_of(one[[key]], length(entries), name)
     # One chance for every entry of st and every cell of its group, in this order.
     found$many <- tabulate(cells$box, max(cells$box))[entries]

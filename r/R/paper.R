@@ -68,9 +68,9 @@ uniform_noisy <- function(secret, hits, wanted, s) {
 }
 
 # A guess as every estimator gives it.
-guess_of <- function(value, variance, known, note = "", loose = 0, limits = FALSE)
+guess_of <- function(value, variance, known, note = "", loose = 0, further = 0, limits = FALSE)
     list(value = value, error = sqrt(variance), least = known$least, most = known$most, note = note, loose = loose,
-         limits = limits)
+         further = further, limits = limits)
 
 as_paper <- function(secret, known) {
     few <- !secret$blind && secret$groups < FEWEST && !(known$least == known$most)

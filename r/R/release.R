@@ -53,7 +53,9 @@ check_manifest <- function(manifest) {
     if (anyDuplicated(every)) bad("a column is listed twice")
     if (!is.list(manifest$tables) || is.null(names(manifest$tables))) bad("no tables")
     if (!all(c("qit", "st") %in% names(manifest$tables)) ||
-        !all(names(manifest$tables) %in% c("qit", "st", "groups", "noise"))) bad("other tables than this form has")
+        !all(names(manifest$tables) %in% c("qit", "st", "groups", "noise", "margins"))) bad("other tables than this form has")
+    if ("margins" %in% names(manifest$tables))
+        bad("noisy tables of columns stand beside the groups, which is not answered here: use `sfumato query`")
 }
 
 # csv or parquet: files are named after their tables, so that no path leads elsewhere.

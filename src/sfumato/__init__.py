@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -24,8 +25,8 @@ _NAMES = {
     ),
     "sfumato.explanation": "Explanation",
     "sfumato.methods": (
-        "Ambiguity Anatomy Boxes BuReL BuReLPerturbation Decoys Heterogeneous Mondrian MultiSize NearGroups NoisyBoxes "
-        "NoisyTables PriView PrivBayes Publication Ring SmallDomain UniformPerturbation"
+        "Ambiguity Anatomy Boxes BuReL BuReLPerturbation Mondrian MultiSize NearGroups NoisyBoxes PriView Publication "
+        "SmallDomain UniformPerturbation"
     ),
     "sfumato.policy": "Policy",
     "sfumato.privacy": "BetaLikeness Differential FPrivacy LDiversity PresenceAssociation RhoPrivacy",
@@ -37,7 +38,15 @@ _NAMES = {
     "sfumato.signature": "keygen sign verify",
     "sfumato.table": "Database Hierarchy People Schema Table",
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+_GUESTS = {
+    "Decoys": "sfumato.papers.decoys.method",
+    "Heterogeneous": "sfumato.papers.heterogeneous.method",
+    "NoisyTables": "sfumato.synthetic.noisy_tables",
+    "PrivBayes": "sfumato.synthetic.privbayes",
+    "Ring": "sfumato.papers.heterogeneous.ring_method",
+}
+"""Names from parts that an installation may leave out."""
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()} | _GUESTS
 
 if TYPE_CHECKING:
     from sfumato.admission import GateResult, gate
@@ -64,20 +73,18 @@ if TYPE_CHECKING:
         Boxes,
         BuReL,
         BuReLPerturbation,
-        Decoys,
-        Heterogeneous,
         Mondrian,
         MultiSize,
         NearGroups,
         NoisyBoxes,
-        NoisyTables,
-        PrivBayes,
         PriView,
         Publication,
-        Ring,
         SmallDomain,
         UniformPerturbation,
     )
+    from sfumato.papers.decoys.method import Decoys
+    from sfumato.papers.heterogeneous.method import Heterogeneous
+    from sfumato.papers.heterogeneous.ring_method import Ring
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Estimate, GroupedAnswer, Query
@@ -86,6 +93,8 @@ if TYPE_CHECKING:
     from sfumato.release.manifest import Claim
     from sfumato.reports import report
     from sfumato.signature import keygen, sign, verify
+    from sfumato.synthetic.noisy_tables import NoisyTables
+    from sfumato.synthetic.privbayes import PrivBayes
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
@@ -155,7 +164,16 @@ __all__ = [
 ]
 
 
+for _name, _home in _GUESTS.items():
+    if not Path(__file__).with_name(_home.split(".")[1]).is_dir():
+        __all__.remove(_name)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _GUESTS and name not in __all__:
+        from sfumato.plugins import LeftOutError, part_of
+
+        raise LeftOutError(f"sfumato.{name}", part_of(_GUESTS[name]), "install all of sfumato, or choose another")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""How a release is shown: what follows from its form, whichever method made it. Each room has its code for a form in one file."""
+"""The form of a release (buckets, ranges, …) and what follows from it, whichever method made it. Each room has a file a form."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class Form:
     """Whether rows are those of people: synthetic records are nobody's."""
     by_matchings: bool = False
     """Whether a group is read as all matchings of the rows of two tables. Against an engineer nothing is known of that."""
+    weaker_claims: bool = False
+    """Whether groups may be as a paper publishes them, with its weaker claim: the audit knows what that comes to."""
     equally_likely: str = ""
     """What is equally likely to a stranger against whom presence is claimed to be hidden; empty where it is not hidden."""
 
@@ -51,11 +53,12 @@ FORMS: dict[str, Form] = {
     one.name: one
     for one in (
         Form(name="buckets", group="bucket", exact_quasi=True),
-        Form(name="ranges", group="group", as_ranges=True),
-        Form(name="columns", group="group", equally_likely="all tables that fit the release"),
+        Form(name="ranges", group="group", as_ranges=True, weaker_claims=True),
+        Form(name="columns", group="group", weaker_claims=True, equally_likely="all tables that fit the release"),
         Form(
             name="views",
             group="group",
+            weaker_claims=True,
             by_matchings=True,
             equally_likely="all matchings of a group's rows of at with its rows of st, in every group by itself,",
         ),

@@ -19,9 +19,9 @@ from tests.release._fragments import columns_of
 def test_a_presence_claim_in_other_words_or_against_somebody_else_is_unfounded():
     release = honest()
     for claim, words in (
-        (Claim("presence", "stranger", "Nobody can tell."), "not made in the words"),
+        (Claim("presence", "stranger", "Nobody can tell."), "not worded"),
         (Claim.presence("reader"), "from a stranger"),
-        (Claim.presence("stranger", form="views"), "not made in the words"),
+        (Claim.presence("stranger", form="views"), "not worded"),
     ):
         found = audit_tables(replace(release.manifest, claims=(claim, release.claims[1])), release.tables(), None)
         assert found.claims[0].holds is False
@@ -60,7 +60,6 @@ def test_a_release_that_bounds_values_and_does_not_claim_it_is_not_what_it_says(
         ("blind", {"name": "anatomy", "suppress": False}, ["form"]),
         ("matched", {"name": "near-groups"}, ["form"]),
         ("safe", {"name": "ambiguity", "grouping": "paper", "accept_weaker_claim": True}, ["basis"]),
-        ("safe", {"name": "magic", "package": "magic 1.0"}, ["form"]),
     ],
 )
 def test_columns_of_another_method_are_not_confirmed(basis, method, rules):
@@ -68,6 +67,14 @@ def test_columns_of_another_method_are_not_confirmed(basis, method, rules):
     manifest = replace(release.manifest, basis=basis, method=method)
     found = audit_tables(manifest, release.tables(), None)
     assert [re.findall(r"rule ([a-z-]+)\)$", one) for one in found.problems] == [[name] for name in rules]
+
+
+def test_columns_of_another_package_rest_on_its_word_which_the_audit_says():
+    release = honest(PresenceAssociation("1/2", "1/2"))
+    manifest = replace(release.manifest, basis="safe", method={"name": "magic", "package": "magic 1.0"})
+    found = audit_tables(manifest, release.tables(), None)
+    assert found.problems == ()
+    assert "the package 'magic 1.0', which says that records were grouped on the basis 'safe'" in found.notice
 
 
 @pytest.mark.parametrize("basis", ["tight", "annealed", "paper"])

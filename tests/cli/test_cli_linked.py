@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.methods import Heterogeneous, Ring
+from sfumato import Heterogeneous, Ring
 from sfumato.policy import Policy
 from sfumato.release.links import Links
 from tests.cli.conftest import POLICY, Run, listing

@@ -7,10 +7,11 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from sfumato import Decoys, Heterogeneous
 from sfumato.explanation import Explanation, explain
 from sfumato.explanation.room import MEASURE
 from sfumato.explanation.sentences import FORM_ADVICE
-from sfumato.methods import Anatomy, Boxes, BuReL, Decoys, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
+from sfumato.methods import Anatomy, Boxes, BuReL, Method, Mondrian, MultiSize, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
 

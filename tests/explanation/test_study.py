@@ -9,12 +9,13 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato import Decoys
 from sfumato.errors import PolicyError, QueryError
 from sfumato.explanation import explain, no_room
 from sfumato.explanation import study as module
 from sfumato.explanation.room import variant
 from sfumato.explanation.study import study
-from sfumato.methods import Anatomy, Boxes, Decoys, Mondrian, MultiSize
+from sfumato.methods import Anatomy, Boxes, Mondrian, MultiSize
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.query import sql_workload
 from sfumato.table import Schema, Table

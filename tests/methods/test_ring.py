@@ -4,8 +4,8 @@ import pytest
 from sfumato import BetaLikeness, FPrivacy, LDiversity, audit, publication
 from sfumato.errors import Infeasible, InputError, NotProvable, PolicyError
 from sfumato.groups.grouping import histograms
-from sfumato.methods.ring import Ring
 from sfumato.papers.heterogeneous.ring import ring_order, ring_partition
+from sfumato.papers.heterogeneous.ring_method import Ring
 from sfumato.randomness import SeededRandomness
 from sfumato.testing import example_tables
 from sfumato.utility.gcp import gcp, gcp_of_groups

@@ -161,7 +161,7 @@ def test_what_does_not_go_together_is_refused(method, requirement, told):
     ("options", "told"),
     [
         ({"epsilon": 0}, "from 0.001 to 20"),
-        ({"values": ["a", "b"]}, "go together"),
+        ({"values": ["a", "b"]}, "given together"),
         ({"values": ["a", "b"], "otherwise": "c"}, "otherwise"),
         ({"degree": 2, "theta": 5}, "one of the two"),
         ({"theta": 0}, "above 0"),
@@ -230,7 +230,7 @@ def test_without_opendp_its_noise_is_refused_and_ours_is_the_default(monkeypatch
     pytest.importorskip("mbi")
     table = declared(skewed())
     monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setattr("sfumato.methods.noisy_tables.opendp_installed", lambda: False)
+    monkeypatch.setattr("sfumato.synthetic.noisy_tables.opendp_installed", lambda: False)
     assert sf.NoisyTables().run(table, sf.Differential("1")).release.manifest.parameters["noise"] == "sfumato"
     with pytest.raises(PolicyError, match=r"OpenDP(.|\n)*sfumato\[baselines\]"):
         sf.NoisyTables(noise="opendp").run(table, sf.Differential("1"))

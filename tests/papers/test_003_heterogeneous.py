@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato.methods.base import Task
-from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.show.own_ranges import show_own_ranges
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import match
+from sfumato.papers.heterogeneous.method import Heterogeneous
 from sfumato.papers.heterogeneous.packing import Packing, _pack_at, fill_in_order, in_paper_order, pack
 from sfumato.papers.heterogeneous.scheme import deal
 from sfumato.privacy import BetaLikeness, LDiversity

@@ -363,7 +363,7 @@ def test_a_code_that_shares_its_level_is_as_unknown_as_those_that_have_one_are_b
         each = model._ask(wanted, rows, len(rows)).each[model.cells.cell[rows]]
         return model.estimate(asked).variance - alone, float(each.sum())
 
-    own = 4.0 * model.softmax.tau2[1:32, rarer].mean()
+    own = model.softmax.tau2[1:32, rarer].mean()
     added, open_ = beyond([35])
     assert added == pytest.approx(own * open_**2 * (1 - 1 / 9), rel=1e-4)  # what its level has in common is known
     assert beyond([3])[0] == 0.0

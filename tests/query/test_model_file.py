@@ -69,3 +69,17 @@ def test_each_secret_has_its_own_model_and_other_forms_have_none():
     assert (blind["model"], blind["noise"]) == ("blind", None)
     with pytest.raises(QueryError, match="ranges"):
         model_document(published(sf.Boxes(form="ranges")), "h")
+
+
+def test_the_model_of_boxes_and_tables_together_is_in_no_file(tmp_path):
+    people = hospital(rows=1500, seed=3).to_pandas()
+    values = sorted(set(people["diagnosis"]))
+    for margins, held in (("0.7", False), ("0", True)):
+        method = sf.NoisyBoxes(values=values, otherwise=values[0], floor=60, margins=margins)
+        made = sf.publish(people, sf.Differential("1"), method=method, quasi=["age", "sex"], sensitive="diagnosis", random=1)
+        if held:
+            assert write_model(made, tmp_path / "boxes.json", manifest="h") > 0
+        else:
+            with pytest.raises(QueryError, match="noisy tables"):
+                write_model(made, tmp_path / "tables.json", manifest="h")
+    assert not (tmp_path / "tables.json").exists()

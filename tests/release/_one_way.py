@@ -7,8 +7,9 @@ from functools import cache
 import pytest
 
 import sfumato as sf
+from sfumato import Ring
 from sfumato.errors import FormatError
-from sfumato.methods import Mondrian, Ring
+from sfumato.methods import Mondrian
 from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from tests.makers import people
 from tests.release import _synthetic

@@ -22,7 +22,6 @@ from sfumato.auditor.own_ranges import stated_faults
 from sfumato.auditor.presence import (
     OVERLAP,
     PresenceBeliefs,
-    by_halves,
     combined_warning,
     judge_presence,
     overlaps,
@@ -33,6 +32,7 @@ from sfumato.errors import FormatError, InputError
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.programs import by_halves
 from sfumato.release.views import ViewsRelease
 from sfumato.table.table import Table
 
@@ -138,7 +138,7 @@ def audit_fragments(read: FragmentsAudit[Any], batches: Batches | None = None) -
     def judged(claim: Claim) -> ClaimResult:
         if claim.kind != "presence":
             return read.judge_values(claim, bounds)
-        uncut = "" if overlapping or not by_halves(manifest) else not_halved(release.cover, manifest)
+        uncut = "" if overlapping or not by_halves(manifest.method) else not_halved(release.cover, manifest)
         return judge_presence(claim, release, read.presence, overlapping=overlapping, dropped=case.dropped, uncut=uncut)
 
     return Audit(
@@ -222,15 +222,17 @@ def _statements(manifest: Manifest) -> list[str]:
     elif made == {"presence"}:
         problems.append("the requirement bounds sensitive values, and the manifest makes no claim about them")
     if manifest.rests_on.as_published != as_paper:
-        problems.append("groups as published state a weaker claim, and only they do; here basis and statement differ")
+        problems.append("the basis 'paper' goes with a weaker claim, and no other basis does; here they differ")
     column, moved = manifest.method.get("column"), manifest.parameters.get("moved")
     asked = [column] if isinstance(column, str) else column
+    if "package" in manifest.method:  # what its parameters mean is its own matter
+        asked = None
     if asked is not None and (
         not isinstance(asked, list) or not isinstance(moved, list) or sorted(map(str, asked)) != sorted(moved)
     ):
-        problems.append("the columns that the method was asked to move are not those that the manifest says were moved")
+        problems.append("the columns that the method was asked to move differ from those stated as moved")
     if "suppression" in manifest.parameters and _suppressed(manifest) is None:
-        problems.append("the manifest states suppressed people, whom its method does not have, or does not state how many")
+        problems.append("the manifest states suppressed people although its method suppresses nobody, or does not state how many")
     return problems
 
 

@@ -20,7 +20,7 @@ from sfumato.auditor.result import Finding
 from sfumato.exact import percent
 from sfumato.release.boxes import Box
 from sfumato.release.manifest import Manifest
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
 from sfumato.table.table import Table
 
 ByValue = Mapping[str, Fraction]
@@ -63,8 +63,8 @@ class Facing:
 def stated_faults(manifest: Manifest) -> list[str]:
     """Return why the weaker claim is not one that such a release can make: other words, or other claims beside it."""
     faults = []
-    if manifest.parameters.get("weaker_claim") != PAPER_CLAIMS.get(str(manifest.method.get("name"))):
-        faults.append("the weaker claim is not made in the words that such a claim has")
+    if manifest.parameters.get("weaker_claim") != weaker_claim(manifest.method):
+        faults.append("the weaker claim is not worded as this version words such claims")
     if manifest.claims:
         faults.append("a release with a weaker claim makes no other")
     if manifest.method.get("accept_weaker_claim") is not True:

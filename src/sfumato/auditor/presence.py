@@ -17,7 +17,8 @@ from sfumato.exact import percent
 from sfumato.release._covering_kernels import Holders
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.covering import Cover
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Claim
+from sfumato.release.programs import by_halves
 from sfumato.release.views import ViewsRelease
 
 MOST_WORDS = 1 << 24
@@ -89,13 +90,8 @@ def judge_presence(
     if overlapping or uncut:
         return ClaimResult(claim, False, None, alpha, note=OVERLAP if overlapping else uncut)
     worst = max(presence)
-    note = MATCHINGS if manifest.shown_as.by_matchings else WITH_PROGRAM if by_halves(manifest) else STRANGER
+    note = MATCHINGS if manifest.shown_as.by_matchings else WITH_PROGRAM if by_halves(manifest.method) else STRANGER
     return ClaimResult(claim, worst <= alpha, worst, alpha, note=note if worst <= alpha else "")
-
-
-def by_halves(manifest: Manifest) -> bool:
-    """Return whether the manifest says that boxes were made by halves, which is claimed to hold also if the program is known."""
-    return manifest.method.get("grouping") == "halves"
 
 
 def _unfounded(claim: Claim, release: ColumnsRelease | ViewsRelease, alpha: Fraction | None, dropped: int) -> str:

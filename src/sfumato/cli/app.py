@@ -23,13 +23,14 @@ from sfumato.cli import (
     report,
     sample,
     sign,
-    studio,
     study,
 )
 from sfumato.cli._state import STATE
+from sfumato.cli.plugged import Verbs
 
 app = typer.Typer(
     name="sfumato",
+    cls=Verbs,
     help="Publish a table about people once, with a proof of privacy.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 
 VERBS = (
-    explain, compare, publish, audit, attack, report, query, page, complete, keygen, sign, sample, study, studio, demo, doctor,
+    explain, compare, publish, audit, attack, report, query, page, complete, keygen, sign, sample, study, demo, doctor,
 )  # fmt: skip
 for module in VERBS:
     name = module.__name__.rpartition(".")[2]  # one verb a file, of the same name

@@ -50,6 +50,8 @@ def _show(found: Installation) -> None:
         screen.print(grid("libraries", "there", "versions", rows=rows))
     for name, package in found.plugins.items():
         screen.print(shown(f"{name} of {package}"))
+    if found.left_out:
+        screen.print(shown(f"left out of this installation: {', '.join(found.left_out)}"))
     places = [
         [shown(one.what), shown("–" if one.path is None else near(str(one.path))), one.state, shown(one.why)]
         for one in found.places

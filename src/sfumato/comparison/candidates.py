@@ -11,16 +11,14 @@ from typing import Any
 
 from sfumato.comparison.translate import declared_from, translated
 from sfumato.comparison.vary import Variation, is_policy
-from sfumato.errors import Infeasible, NotProvable, PolicyError, SfumatoError, did_you_mean
+from sfumato.errors import Infeasible, NotProvable, PolicyError, SfumatoError
 from sfumato.explanation.room import variant
 from sfumato.methods import METHODS, Method
+from sfumato.plugins import unknown
 from sfumato.privacy import Requirement
 from sfumato.table import Table
 from sfumato.table.column import labels
 from sfumato.table.schema import Schema
-
-BASELINES = ("privbayes",)
-"""Synthetic data that stands beside every study, at the ε that the bounds come to."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def candidates(
             name = chosen if isinstance(chosen, str) else chosen.name
             try:
                 method = _made(chosen, own, variation.method, table if translate else None)
-                method, kept, words = _fitting(method, asked, table, translate=translate or name in BASELINES)
+                method, kept, words = _fitting(method, asked, table, translate=translate or method.baseline)
             except SfumatoError as error:
                 left_out.setdefault(name, error.message)
                 continue
@@ -96,7 +94,7 @@ def _chosen(methods: Sequence[str | Method] | None) -> Sequence[str | Method]:
         return list(METHODS)
     for method in methods:
         if not isinstance(method, Method) and method not in METHODS:
-            raise PolicyError(f"methods: unknown {method!r}", hint=did_you_mean(str(method), METHODS))
+            raise unknown("methods", str(method), METHODS)
     return methods
 
 

@@ -38,9 +38,6 @@ ATTACKS = ("nb",)
 HELD_ATTACKS = "number-of-values"
 """The same where people may have several values: who knows how many everybody has."""
 
-SLOW_FIRST = ("near-groups", "heterogeneous", "ring", "privbayes", "mondrian", "noisy-tables")
-"""Methods that take longest, so that none of them is begun last."""
-
 RereadTable = Callable[[Mapping[str, Any]], Table]
 """Gives the table read anew with other recodings, by column."""
 
@@ -192,11 +189,7 @@ def _in_turn(places: Sequence[int], takers: Sequence[Candidate]) -> list[int]:
     for place in sorted(places, key=lambda place: not takers[place].policy):
         first.setdefault(takers[place].method.name, place)
     begun = set(first.values())
-    return sorted(places, key=lambda place: (place not in begun, _slow(takers[place])))
-
-
-def _slow(candidate: Candidate) -> int:
-    return SLOW_FIRST.index(candidate.method.name) if candidate.method.name in SLOW_FIRST else len(SLOW_FIRST)
+    return sorted(places, key=lambda place: (place not in begun, not takers[place].method.slow))
 
 
 def _people(table: Table, most: int | None) -> Table:
@@ -223,7 +216,7 @@ def _spending(setting: StudyOptions) -> DrawBudget | None:
         return None
     place = setting.register or open_register()
     if place is None:
-        raise PolicyError("spend: no register can be written, so that draws could not be booked", hint="name one")
+        raise PolicyError("spend: no register can be written, so that draws cannot be booked", hint="name one")
     return DrawBudget(str(place), None if setting.budget is None else str(setting.budget))
 
 

@@ -19,7 +19,7 @@ from sfumato.explanation.tightness import Tightness, growth
 from sfumato.form import FORMS, Form
 from sfumato.methods import Method
 from sfumato.release.manifest import shared_by
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
 from sfumato.release.weights import uncovered
 from sfumato.table import Table
 
@@ -175,7 +175,7 @@ class AboutMethod:
             either_form=any(parameter.name == "form" for parameter in fields(method)),
             max_size=getattr(method, "max_size", None),
             decoys=getattr(method, "decoys", 0),
-            paper_claim=None if method.proves() else PAPER_CLAIMS[method.name],
+            paper_claim=None if method.proves() else weaker_claim(method.to_dict()),
         )
 
 

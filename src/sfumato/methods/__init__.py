@@ -9,16 +9,11 @@ from sfumato.methods.base import Method, Publication, Task, table_bounds
 from sfumato.methods.boxes import Boxes
 from sfumato.methods.burel import BuReL
 from sfumato.methods.burel_perturbation import BuReLPerturbation
-from sfumato.methods.decoys import Decoys
-from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.multi_size import MultiSize
 from sfumato.methods.near_groups import NearGroups
 from sfumato.methods.noisy_boxes import NoisyBoxes
-from sfumato.methods.noisy_tables import NoisyTables
-from sfumato.methods.privbayes import PrivBayes
 from sfumato.methods.priview import PriView
-from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.plugins import Registry
@@ -40,15 +35,10 @@ _OWN: tuple[type[Method], ...] = (
     BuReLPerturbation,
     Ambiguity,
     PriView,
-    Decoys,
-    Heterogeneous,
-    Ring,
-    PrivBayes,
-    NoisyTables,
 )
 
-METHODS: Registry[Method] = Registry({one.name: one for one in _OWN}, "sfumato.methods", Method)
-"""The methods by the name they have in a policy file, those of installed packages too."""
+METHODS: Registry[Method] = Registry({kind.name: kind for kind in _OWN}, "sfumato.methods", Method)
+"""The methods by the name they have in a policy file, those of guests and of installed packages too."""
 
 
 def default_method(requirement: Requirement, table: Table) -> Method:
@@ -95,18 +85,13 @@ __all__ = [
     "Boxes",
     "BuReL",
     "BuReLPerturbation",
-    "Decoys",
-    "Heterogeneous",
     "Method",
     "Mondrian",
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
-    "NoisyTables",
     "PriView",
-    "PrivBayes",
     "Publication",
-    "Ring",
     "SmallDomain",
     "Task",
     "UniformPerturbation",

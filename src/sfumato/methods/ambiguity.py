@@ -17,8 +17,8 @@ from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import MOST_PATIENCE
 from sfumato.methods.base import Method, Task
-from sfumato.papers.overlapping.scattered import scattered_groups
 from sfumato.parameters import choice, flag, parameter, weights, whole
+from sfumato.plugins import grouping, require_grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.table.table import Table
@@ -73,6 +73,11 @@ class Ambiguity(Method):
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grouping == "paper":
+            require_grouping(self.name)
+
     def sets_refused(self, against: Against) -> str:
         """Return why groups as published keep no bounds on sets; nothing for boxes."""
         return "as published, groups bound single values" if self.grouping == "paper" else ""
@@ -111,7 +116,8 @@ class Ambiguity(Method):
         alpha, progress = Fraction(task.requirement.presence or 1), task.part(0.0, 0.8)
         if self.grouping == "paper":
             people, greedy = (task.quasi, task.codes, task.bounds, alpha), self.pick == "greedy"
-            return scattered_groups(*people, suppress=self.suppress, greedy=greedy, progress=progress)
+            made: Grouping = grouping(self.name)(*people, suppress=self.suppress, greedy=greedy, progress=progress)
+            return made
         if self.grouping == "halves":
             rule = PresenceRule(alpha, task.against == "reader", self.floor, self.weights)
             return half_boxes(task.quasi, task.secrets, task.bounds, rule, progress=progress)

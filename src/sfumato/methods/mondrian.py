@@ -66,6 +66,7 @@ class Mondrian(Method):
     form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
 
     name: ClassVar[str] = "mondrian"
+    slow: ClassVar[bool] = True
     tosses_when_tight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

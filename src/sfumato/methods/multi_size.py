@@ -60,7 +60,7 @@ class MultiSize(Method):
 
     def sets_refused(self, against: Against) -> str:
         """Return why blind groups keep no bounds on sets."""
-        return "sizes and plans of blind groups follow from the counts of single values"
+        return "blind groups are planned from counts of single values"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: drawing leaves every placement of a group's values equally likely."""
@@ -76,7 +76,7 @@ class MultiSize(Method):
 
     def engines_refused(self, against: Against) -> tuple[str, str] | None:
         """Return why ranges are for memory: what blind groups show lies all over the table."""
-        if self.form == "ranges":
+        if self.shown_as.as_ranges:
             return "beyond memory nothing puts together what blind groups show in this form", 'form = "buckets"'
         return None
 

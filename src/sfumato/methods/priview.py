@@ -11,8 +11,8 @@ from sfumato.errors import Infeasible, PolicyError, did_you_mean
 from sfumato.groups.fragments.views import ViewRows, smallest_first, view_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Method, Task
-from sfumato.papers.overlapping.views import published_groups
 from sfumato.parameters import TEXT, Json, Takes, choice, flag, parameter
+from sfumato.plugins import grouping, require_grouping
 from sfumato.privacy.requirement import Against
 from sfumato.release.views import MOVED
 from sfumato.table.table import Table
@@ -73,6 +73,11 @@ class PriView(Method):
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grouping == "paper":
+            require_grouping(self.name)
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader for boxes, which look at values; nobody for groups as published."""
         return () if self.grouping == "paper" else ("reader",)
@@ -83,7 +88,7 @@ class PriView(Method):
         alpha = Fraction(task.requirement.presence or 1)
         if self.grouping == "boxes":
             return self._boxes(task, choices, alpha)
-        grouping = published_groups(
+        made: Grouping = grouping(self.name)(
             ViewRows.of(task.quasi, choices[0]),
             task.codes,
             task.bounds,
@@ -92,7 +97,7 @@ class PriView(Method):
             pairs=self.pick == "pairs",
             progress=task.part(0.0, 0.8),
         )
-        return replace(grouping, public={MOVED: _listed(task.table, choices[0])})
+        return replace(made, public={MOVED: _listed(task.table, choices[0])})
 
     def _boxes(self, task: Task, choices: Sequence[tuple[str, ...]], alpha: Fraction) -> Grouping:
         """Return the boxes of the columns that give the most; those of the first of equal ones."""
@@ -107,8 +112,8 @@ class PriView(Method):
                 groupings.append((-boxes.groups, done, boxes))
         if not groupings:
             raise next((error for error in refused if error.nearest), refused[0])
-        _, best, grouping = min(groupings, key=lambda entry: entry[:2])
-        return replace(grouping, public={MOVED: _listed(task.table, choices[best])})
+        _, best, made = min(groupings, key=lambda entry: entry[:2])
+        return replace(made, public={MOVED: _listed(task.table, choices[best])})
 
     def _choices(self, table: Table) -> list[tuple[str, ...]]:
         """Return the columns that may be moved: those asked for, or each of them, the one of the paper's rule first."""

@@ -73,9 +73,12 @@ def _interval(guess: CountEstimate, confidence: float) -> tuple[float, float] | 
     if guess.no_interval and not guess.certain:
         return None
     times = 0.0 if guess.certain else NormalDist().inv_cdf(0.5 + confidence / 2)
-    low, high = max(guess.least, guess.value - times * guess.std_error), min(guess.most, guess.value + _above(guess, times))
+    above = max(_above(guess, times), guess.further * times / _LIKELY)
+    low, high = max(guess.least, guess.value - times * guess.std_error), min(guess.most, guess.value + above)
     return min(low, guess.inside), max(high, guess.inside)
 
+
+_LIKELY = NormalDist().inv_cdf(0.975)
 
 FACTOR = 4.0  # most that an interval reaches up by unknown weights, in the logarithm
 

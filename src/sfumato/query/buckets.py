@@ -88,7 +88,7 @@ class RowQuestion:
 
 @dataclass(frozen=True, eq=False)
 class BucketsEngine:
-    """A buckets release laid out for many questions. `model_error` is None unless its groups are boxes of near people."""
+    """A buckets release indexed for many questions. `model_error` is None unless its groups are boxes of near people."""
 
     index: BucketIndex
     vocabulary: Vocabulary
@@ -136,7 +136,7 @@ class BucketsEngine:
 
     @property
     def margins(self) -> ShownMargins | None:
-        """Noisy tables of the same people: there are none."""
+        """Margins of the same people: there are none."""
         return None
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
@@ -201,7 +201,7 @@ class BucketsEngine:
         known = asked.uniform
         moments = Moments(known.value, known.variance) if known.certain else self._asks(estimator).estimate(asked)
         least, most, error = float(known.least), float(known.most), math.sqrt(moments.variance)
-        return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose)
+        return CountEstimate(float(moments.value), error, least, most, moments.note, loose=moments.loose, further=moments.further)
 
     def _asks(self, estimator: Estimator) -> Estimating[Asked]:
         """Return the model that an estimator asks."""

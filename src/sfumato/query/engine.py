@@ -42,6 +42,9 @@ class CountEstimate:
     `loose` is the part of the squared standard error that a model's weights have. They are known up to a normal error in the
     logarithm of odds, so that an interval reaches further up by it.
 
+    `further` is how much more than the value there may be before the groups speak against it, at 95 %: the interval of few people
+    reaches up so far at least.
+
     `raw` is the unbiased estimate of forms that have one. Its interval then stays around `value` also where the cells of a GROUP
     BY are made to add up: the value shown is `settled`.
 
@@ -57,6 +60,7 @@ class CountEstimate:
     settled: float | None = None
     loose: float = 0.0
     limits: bool = False
+    further: float = 0.0
 
     @property
     def inside(self) -> float:
@@ -72,7 +76,7 @@ class CountEstimate:
 def add_up(guesses: Sequence[CountEstimate], people: int) -> CountEstimate:
     """Return the guess for disjoint pieces together.
 
-    How their errors go together is not known; adding standard errors covers the worst case.
+    The covariance of their errors is not known; adding standard errors covers the worst case.
     """
     if len(guesses) == 1:
         return guesses[0]
@@ -86,6 +90,7 @@ def add_up(guesses: Sequence[CountEstimate], people: int) -> CountEstimate:
         sum(raw) if raw else None,
         loose=sum(math.sqrt(guess.loose) for guess in guesses) ** 2,
         limits=any(guess.limits for guess in guesses),
+        further=sum(guess.further for guess in guesses),
     )
 
 
@@ -107,7 +112,7 @@ class Question(Protocol):
 
 
 class CountEngine(Protocol):
-    """A release of one form, laid out for many questions. It does not refer to the release, so that both can go."""
+    """A release of one form, indexed for many questions. It does not refer to the release, so that both can go."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -210,5 +215,5 @@ def _libraries(learns: bool) -> list[Any]:
     if learns:
         import scipy.linalg  # noqa: F401
 
-    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return found
+    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries

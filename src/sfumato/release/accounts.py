@@ -17,6 +17,7 @@ from sfumato.errors import FormatError
 from sfumato.release.canonical import TableRows
 from sfumato.release.coding import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
 from sfumato.release.manifest import BY_RELATIVES, KNOWS, Adversary, Claim, Manifest
+from sfumato.release.programs import by_halves
 from sfumato.release.weights import beside_weight
 
 GROUPS = "groups"
@@ -60,8 +61,8 @@ def read_accounts(
         raise FormatError(f"table {GROUPS!r} has {table.num_rows} rows for {groups} groups")
     if not in_any_order and (np.diff(number) < 0).any():
         raise FormatError(
-            f"the rows of table {GROUPS!r} are not in the canonical order, and any other order could leak information",
-            hint="the release was made or changed by something else; get it again",
+            f"the rows of table {GROUPS!r} are not in the canonical order, and another order could carry information",
+            hint="the release was changed, or made by other software; get it again",
         )
     account = whole_numbers(table, ACCOUNT, GROUPS)
     if account.max(initial=0) > WHOLE:
@@ -146,7 +147,7 @@ def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
     if claim.kind == "presence":
         if not manifest.shown_as.hides_presence:
             raise FormatError(f"manifest.json: a release of {manifest.form} makes no claim about presence")
-        program = manifest.method.get("grouping") == "halves"
+        program = by_halves(manifest.method)
         return Claim.presence(claim.adversary, form=manifest.form, program=program, one_row_per_person=one_row)
     several = len(manifest.secrets) > 1
     sets = any(stated.get("sets") for stated in (asked, *asked.get("columns", {}).values()))
@@ -198,6 +199,6 @@ def read_noise(
         raise FormatError(f"table {NOISE!r} should have one row for each group")
     if not in_any_order and (np.diff(place) < 0).any():
         raise FormatError(
-            f"the rows of table {NOISE!r} are not in the canonical order, and any other order could leak information"
+            f"the rows of table {NOISE!r} are not in the canonical order, and another order could carry information"
         )
     return draws[np.argsort(place)]

@@ -21,7 +21,7 @@ from sfumato.release.canonical import CanonicalOrder, TableRows, canonical_order
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
 from sfumato.release.weights import stray_weights
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native, to_native
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RELEASES: dict[str, type[Release]] = {}
 """The classes of releases by their form."""
 
-_WORDS = "manifest.json: a claim is not made in the words that such a claim has"
+_WORDS = "manifest.json: a claim is not worded as this version words such claims"
 
 SHOWN = 5
 """How many rows of each published table a notebook shows."""
@@ -187,7 +187,7 @@ class Release(_Fields):
     def presence(self, people: Any) -> Floats:
         """Return a stranger's belief that a person with each of these quasi rows is in the table; 0 where it is ruled out."""
         raise FormatError(
-            f"a release of the form {self.form!r} says nothing about presence: it shows who is in the table",
+            f"a release of the form {self.form!r} makes no statement about presence: it shows who is in the table",
             hint="the forms columns (method ambiguity), views (method priview) and ranges of shared groups do",
         )
 
@@ -233,7 +233,7 @@ class Release(_Fields):
         allowed = [[], ["association"], *([["presence", "association"]] if self.shown_as.hides_presence else [])]
         if kinds not in allowed or (paper_claim is not None and kinds):
             faults.append("manifest.json: these are not the claims that a release makes")
-        elif paper_claim not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
+        elif paper_claim not in (None, weaker_claim(manifest.method)) or any(
             claim != self.in_fixed_words(claim) for claim in self.claims
         ):
             faults.append(_WORDS)
@@ -400,7 +400,7 @@ class Release(_Fields):
             release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
         faults = release.contradictions()
         if faults:
-            raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
+            raise FormatError(faults[0], hint="the release was changed, or made by other software; get it again")
         return release
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 _ODDS = (
     "Of somebody who knows all other people's records, or takes those that she does not know as independent of this one's, "
     "and whatever she believed of one person's whole record before, the odds for one record against another grow at most "
@@ -51,3 +54,14 @@ PAPER_CLAIMS = {
     ),
 }
 """By the name of the method; a release states its own as `weaker_claim` among its parameters, and makes no other claim."""
+
+FOREIGN_CLAIM = (
+    "No bound on what a reader believes is claimed. What this release promises instead is the word of the package that made it, "
+    "and sfumato judges none of that."
+)
+"""What a release says whose method is another package's, and proves less than a bound on belief."""
+
+
+def weaker_claim(method: Mapping[str, Any]) -> str | None:
+    """Return the words that a release of a method, as its manifest states it, has in place of a bound; None where it has none."""
+    return FOREIGN_CLAIM if "package" in method else PAPER_CLAIMS.get(str(method.get("name")))

@@ -40,7 +40,7 @@ def _constraint_note(method: MethodDocument) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What goes together with the name of a method, for its parameters and an adversary.
+    """What a manifest may state beside the name of a method, for its parameters and an adversary.
 
     `forms` are those it makes, `basis` is that of its groups, None where there are none. `keeps_sets` and `keeps_each` say
     whether it keeps bounds on sets of values, and on each of several sensitive columns by itself.
@@ -116,7 +116,12 @@ PROGRAMS: dict[str, Program] = {
 }
 """Sfumato's own methods by their names."""
 
-FOREIGN = Program(forms=_GROUPS, basis=lambda method, against: None, keeps_sets=_always(True), keeps_each=_always(True))
+FOREIGN = Program(
+    forms=(*_GROUPS, "columns", "views", "synthetic"),
+    basis=lambda method, against: None,
+    keeps_sets=_always(True),
+    keeps_each=_always(True),
+)
 """What may stand beside a method of another package. Its basis is its package's word."""
 
 
@@ -126,6 +131,14 @@ def program_of(method: MethodDocument) -> Program | None:
     if "package" in method:
         return FOREIGN if own is None else None
     return own
+
+
+def by_halves(method: MethodDocument) -> bool:
+    """Return whether boxes are sfumato's own cut in halves, which hide presence also from whoever knows the program.
+
+    That another package says so is not enough: the program is not known.
+    """
+    return "package" not in method and method.get("grouping") == "halves"
 
 
 def refuses_by_bounds(method: MethodDocument) -> bool:

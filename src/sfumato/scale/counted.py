@@ -174,13 +174,13 @@ class Counted(People):
         task.progress("writing", 0.75)
         held = grouping.held
         public: dict[str, Any] = {"groups": grouping.groups}
-        if method.form == "buckets":
+        if method.shown_as.exact_quasi:
             public |= {"decoys": 0, "suppression": False}
         stated = group_manifest(task, method, method.form, grouping, public)
         if isinstance(held, Dealt):
             return Written(write_dealt(self.directory, stated, self.outline, held), held.sizes)
         assert held is not None
-        if method.form == "columns":
+        if method.shown_as.hides_presence:
             quasi, start = (tuple(parts) for parts in zip(*grouping.seen, strict=True))
             entries = held.group, held.value.astype(np.int32), held.count
             shown = ColumnsRelease(stated, quasi, start, self.table.events, *entries, account=held.account).canonical()

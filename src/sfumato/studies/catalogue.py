@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from sfumato.errors import InputError, did_you_mean
+from sfumato.plugins import LeftOutError, part_of, parts_left_out
 from sfumato.studies.study import Paper, Study
 
 FOLDERS: Mapping[Paper, str] = {"001": "buckets", "002": "domain", "003": "matching", "004": "fragments"}
@@ -34,12 +35,31 @@ def _in_order(name: str) -> list[tuple[int, str]]:
 
 
 def names() -> list[str]:
-    """Return the names of all studies."""
-    return list(_modules())
+    """Return the names of all studies that can be asked."""
+    return [name for name in _modules() if name not in _lacking()]
+
+
+@cache
+def _lacking() -> dict[str, str]:
+    """Return the studies that ask something of a part of sfumato which this installation leaves out, with that part."""
+    found = {}
+    for name, module in _modules().items() if parts_left_out() else ():
+        try:
+            import_module(module)
+        except ModuleNotFoundError as error:
+            part = error.part if isinstance(error, LeftOutError) else part_of(error.name or "")
+            if part not in parts_left_out():
+                raise
+            found[name] = part
+    return found
 
 
 def chosen(asked: list[str]) -> list[str]:
     """Return the studies that are asked for: all without a name, all of a paper by its number."""
+    lacking = [known for known in _lacking() if any(known == name or known.startswith(f"{name}-") for name in asked)]
+    if lacking:
+        part = _lacking()[lacking[0]]
+        raise InputError(f"the study {lacking[0]} needs the part {part}, which this installation leaves out")
     unknown = [name for name in asked if not any(known == name or known.startswith(f"{name}-") for known in names())]
     if unknown:
         guess = did_you_mean(unknown[0], [*names(), *FOLDERS, "list"])

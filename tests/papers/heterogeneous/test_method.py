@@ -8,7 +8,7 @@ from sfumato import testing
 from sfumato.api import publication
 from sfumato.auditor import audit_release
 from sfumato.errors import FormatError, Infeasible, NotProvable, OutputError, PolicyError
-from sfumato.methods.heterogeneous import Heterogeneous
+from sfumato.papers.heterogeneous.method import Heterogeneous
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity
 from sfumato.release.base import Release
 from sfumato.release.links import Links

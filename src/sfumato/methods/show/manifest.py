@@ -1,4 +1,4 @@
-"""What every release says of itself, and the parts of the original that it must not show."""
+"""The manifest of a release of groups, and the parts of the original that it must not show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sfumato.arrays import Small, counted
 from sfumato.basis import BASES
 from sfumato.groups.grouping import Grouping
 from sfumato.release.manifest import Claim, Manifest, shared_by
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
+from sfumato.release.programs import by_halves
 from sfumato.release.weights import beside_weight
 from sfumato.table.column import Column, Domain, Events, code_type
 
@@ -51,7 +52,7 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     claim = Claim.association(task.against, alike=alike, by_band=rule.shares == "band", **own)
     claims = [beside_weight(claim, task.table.schema.to_dict())]
     if task.requirement.presence is not None:
-        program = getattr(method, "grouping", "") == "halves"
+        program = by_halves(method.to_dict())
         claims.insert(0, Claim.presence("stranger", form=form, program=program, one_row_per_person=one_row))
     published = BASES[grouping.basis].as_published
     hidden = grouping.suppressed or parameters.get("decoys")
@@ -67,7 +68,7 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
         parameters={
             **parameters,
             **grouping.public,
-            **({"weaker_claim": PAPER_CLAIMS[method.name]} if published else {}),
+            **({"weaker_claim": weaker_claim(method.to_dict())} if published else {}),
         },
         complete=grouping.complete,
     )

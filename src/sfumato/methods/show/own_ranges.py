@@ -12,7 +12,7 @@ from sfumato.arrays import Integers
 from sfumato.methods.show.manifest import described_values, manifest_of
 from sfumato.release.boxes import Box, Ranges, Sets
 from sfumato.release.links import Links
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
 from sfumato.release.ranges import RangesRelease
 from sfumato.table.column import Column
 
@@ -40,7 +40,7 @@ def show_own_ranges(
         values=described_values(task),
         parameters={
             "groups": table.rows,
-            "weaker_claim": PAPER_CLAIMS[method.name],
+            "weaker_claim": weaker_claim(method.to_dict()),
             "matches": least,
             **parameters,
         },

@@ -3,51 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.methods.show.manifest import manifest_of, shown_domain, without_unused
-from sfumato.release.paper_claims import PAPER_CLAIMS
+from sfumato.release.paper_claims import weaker_claim
 from sfumato.release.synthetic import SyntheticRelease
-from sfumato.synthetic.spending import Spending
-from sfumato.synthetic.universe import Universe
-from sfumato.table.column import code_type
+from sfumato.table.column import Column, Domain
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task
 
 
-def show_synthetic(
-    task: Task,
-    method: Method,
-    universe: Universe,
-    drawn: Sequence[Integers],
-    measured: Sequence[Sequence[int]],
-    spending: Spending,
-    public: Mapping[str, str],
-) -> SyntheticRelease:
-    """Return the release: records in one order, and which columns were measured together, by the names of the schema."""
-    names = [[column.name] for column in universe.quasi] + [list(universe.domain.names)]
-    together = sorted(sorted(set(columns)) for columns in measured)
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Records as they were drawn: quasi columns, the code of each record's sensitive value, and what may be said of the making.
+
+    Odds grow at most γ-fold, which is what the draw spent: ε, rounded up. `measured` are the columns that were counted together,
+    by name, and `public` what else the manifest states.
+    """
+
+    quasi: Sequence[Column]
+    domain: Domain
+    value: Integers
+    epsilon: Fraction
+    gamma: Fraction
+    measured: Sequence[Sequence[str]]
+    public: Mapping[str, str] = field(default_factory=dict)
+
+
+def show_synthetic(task: Task, method: Method, drawn: Drawn) -> SyntheticRelease:
+    """Return the release: records in one order, and which columns were measured together."""
     manifest = manifest_of(
         task,
         method,
         SyntheticRelease.form,
         claims=(),
         parameters={
-            "epsilon": str(spending.stated),
-            "gamma": str(spending.gamma),
-            "measured": [[name for column in columns for name in names[column]] for columns in together],
-            **public,
-            "weaker_claim": PAPER_CLAIMS[method.name],
+            "epsilon": str(drawn.epsilon),
+            "gamma": str(drawn.gamma),
+            "measured": [list(names) for names in drawn.measured],
+            **drawn.public,
+            "weaker_claim": weaker_claim(method.to_dict()),
         },
     )
-    quasi = tuple(
-        without_unused(replace(column, codes=codes.astype(code_type(column.size))))
-        for column, codes in zip(universe.quasi, drawn[:-1], strict=True)
-    )
-    domain, value = shown_domain(universe.domain, drawn[-1].astype(np.int32))
+    domain, value = shown_domain(drawn.domain, drawn.value.astype(np.int32))
+    quasi = tuple(without_unused(column) for column in drawn.quasi)
     return SyntheticRelease(manifest, quasi, domain, value, task.table.native).canonical()

@@ -52,10 +52,13 @@ def mean_of(adding: Moments, multiplying: Moments | None, *, least: float = -mat
     value = max(adding.value, least)
     if multiplying is None:
         return Moments(value, adding.variance)
+    found = value + MULTIPLYING * (multiplying.value - value)
+    most = multiplying.value + multiplying.further
     return Moments(
-        value + MULTIPLYING * (multiplying.value - value),
+        found,
         multiplying.variance + (value - multiplying.value) ** 2,
         multiplying.note,
         multiplying.loose,
         placed=multiplying.placed,
+        further=max(0.0, most - found) if multiplying.further else 0.0,
     )

@@ -18,6 +18,8 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
   have no weight of their own. t is what is unknown of such weights of the column before boxes speak, y what those asked who have
   the code add to ΣU, less the mean of its level.
 
+**Of few people** an interval reaches up as far as boxes allow (`sfumato.query.models.reach`).
+
 With noise in the counts, they are first moved to what they are expected to be given model and noise
 (`sfumato.query.models.softmax`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
 D has how the whole box moves with the weights, even where all of it is asked about; and U is A·(1 − (1 − f)·A/Q) for what the
@@ -48,6 +50,7 @@ from sfumato.query.models.margins import MarginFit, ShownMargins, rake_tables, t
 from sfumato.query.models.margins import believed as believed_tables
 from sfumato.query.models.pairs import box_means, pair_boxes
 from sfumato.query.models.protocol import Moments
+from sfumato.query.models.reach import FEW, AskedBoxes, reach
 from sfumato.query.models.softmax import START, Fit, Goals, goals_of, known_totals, learn_weights, places, rake, rarer
 from sfumato.query.rows import Asked, BucketIndex, Buckets
 from sfumato.table.column import Column
@@ -108,10 +111,11 @@ class Inside:
     small: Array  # chances as whole numbers, box by box: see `kernels.rake` and `kernels.pack`
     scale: Array  # what 1 of them is, for every goal
     model_error: Floats  # a², b²
+    noise_variance: Floats  # in a count of each box
     mostly: float = MOSTLY
     margins: MarginFit | None = None
 
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     @classmethod
     def fit(cls, groups: Buckets) -> Inside:
@@ -126,7 +130,7 @@ class Inside:
         shown[np.repeat(np.arange(index.groups), np.diff(index.st_start)), index.st_value] = index.st_count
         tables = None if groups.margins is None else groups.margins.of_cells(index, cells)
         weights = learn_weights(cells, directions, shown, noise, further=tables)
-        goals = goals_of(cells, directions, weights, shown, noise, tables)
+        goals = goals_of(cells, weights, shown, noise, tables)
         chances = rake(cells, directions, weights, goals)
         margins = None
         if groups.margins is not None and tables is not None:
@@ -137,7 +141,7 @@ class Inside:
         kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
         if model_error is None:
             model_error = learn_model_error(cells, directions, [shown], noise)
-        return cls(index, cells, directions, weights, goals, small, scale, model_error, margins=margins)
+        return cls(index, cells, directions, weights, goals, small, scale, model_error, noise, margins=margins)
 
     @cached_property
     def place(self) -> Integers:
@@ -148,12 +152,12 @@ class Inside:
     def chances(self) -> Array:
         """Everybody's chances, box by box."""
         cells = np.repeat(np.diff(self.cells.start), np.diff(self.goals.entry))
-        found: Array = self.small * np.repeat(self.scale, cells)
-        return found
+        chances: Array = self.small * np.repeat(self.scale, cells)
+        return chances
 
     @cached_property
     def joint(self) -> Joint:
-        """The levels of the cells, columns put together."""
+        """The levels of the cells, columns combined."""
         levels = self.cells.levels
         low = levels.min(axis=0)
         return Joint.of(levels - low, [(j, -1, 1, start) for j, start in enumerate(low.tolist())], len(self.directions.matrix))
@@ -181,14 +185,48 @@ class Inside:
             narrow, left = self.margins.narrowed(question, self.index, variance - within)
             variance, loose = narrow + within, left * (loose - within) + within
             note = note if left == 1.0 else ""
-        return Moments(asked.found, variance, note, loose)
+            if left < 1.0:  # a table counts these people itself
+                return Moments(asked.found, variance, note, loose)
+        return Moments(asked.found, variance, note, loose, further=self._further(question, asked.found))
+
+    def _further(self, question: Asked, found: float) -> float:
+        """Return how many more than estimated there may be of few people, as far as boxes can tell; 0 for many."""
+        wanted, here = question.piece.values, np.flatnonzero(question.hits)
+        own = self.share[wanted]
+        p, hits = float(own.sum()), question.hits[here].astype(np.float64)
+        if not 0 < p < 1 or hits.sum() * p >= FEW:
+            return 0.0
+        shown = self.index.wanted(wanted)
+        expected = self.softmax.expected[:, wanted].sum(axis=1)
+        boxes = AskedBoxes(
+            hits,
+            self.cells.sizes[here],
+            shown[here].astype(np.float64),
+            self.believed[np.ix_(here, wanted)].sum(axis=1),
+            expected[here],
+            self.noise_variance[here] * np.count_nonzero(wanted),
+            float(shown.sum() - shown[here].sum()),
+            float(expected.sum() - expected[here].sum()),
+        )
+        return max(0.0, reach(found, boxes, self._excess(wanted, own, p)) - found)
+
+    def _excess(self, values: Flags | Integers, own: Floats, p: float) -> float:
+        """Return how much worse than chance boxes fit in the counts of some values, with their shares; at least 1."""
+        return max(1.0, float((own * self.softmax.chi2[values]).sum() / p))
+
+    @cached_property
+    def believed(self) -> Floats:
+        """How many people of each box are taken to have each value [boxes × values]."""
+        found = np.zeros((self.index.groups, self.index.values))
+        found[np.repeat(np.arange(self.index.groups), np.diff(self.goals.entry)), self.goals.value] = self.goals.people
+        return found
 
     def _unseen(self, question: Asked, along: Floats, each: Array) -> float:
         """Return the variance of what no weight says: what all boxes miss alike, and what tells values that share a level."""
         values, own, p = rarer(question.piece.values, self.share)
         if not 0 < p < 1:
             return 0.0
-        part, found = (own / p) ** 2, float(self.model_error[1] * (along[1:] @ along[1:]))
+        part, unseen = (own / p) ** 2, float(self.model_error[1] * (along[1:] @ along[1:]))
         condition, rows = question.piece.rows, question.rows[: question.people]
         for column in self.sharing if condition.rest else condition.tables:
             if column in self.sharing:
@@ -196,13 +234,13 @@ class Inside:
                 people = each[self.cells.cell[rows]] * self.index.table.heads(rows)
                 of_code = np.bincount(self.index.table.codes[column][rows], people, len(level)).astype(np.float64)
                 of_code -= (np.bincount(level, of_code, len(many)) / many)[level]
-                found += float(part @ tau2[values]) * float(of_code @ of_code)
-        return found
+                unseen += float(part @ tau2[values]) * float(of_code @ of_code)
+        return unseen
 
     @cached_property
     def sharing(self) -> dict[int, Sharing]:
         """By column, which of its codes share a level with others: columns where every code has its own are left out."""
-        found, lines = {}, self.directions.matrix != 0
+        shared, lines = {}, self.directions.matrix != 0
         for column, (codes, counts) in enumerate(zip(self.index.table.codes, self.index.table.counts, strict=True)):
             lowest, most = (int(end) for end in (self.cells.levels[:, column].min(), self.cells.levels[:, column].max()))
             level = np.full(len(counts), most - lowest + 1)  # what nobody has is of no level
@@ -212,8 +250,8 @@ class Inside:
                 alone = (lines.sum(axis=0) == 1) & lines[lowest : most + 1].any(axis=0)
                 alone[0] = False
                 tau2 = self.softmax.tau2[alone].mean(axis=0) if alone.any() else np.full(self.index.values, START)
-                found[column] = Sharing(level, many, WIDER * tau2)
-        return found
+                shared[column] = Sharing(level, many, tau2)
+        return shared
 
     def _ask(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> kernels.SoftmaxAnswer:
         hits = self.index.count(rows, people) if hits is None else hits
@@ -245,7 +283,7 @@ class Inside:
             return Unknown(0.0, 0.0, 0.0)
         apart = self.apart(along)
         uneven = float(((own / p) ** 2).sum())
-        excess = max(1.0, float((own * self.softmax.chi2[values]).sum() / p))
+        excess = self._excess(values, own, p)
         if len(values) > FEW_VALUES:
             turn, strength, tau2 = self.typical
             turned = turn.T @ apart
@@ -257,17 +295,17 @@ class Inside:
 
     def _few(self, values: tuple[int, ...], own: Floats, p: float) -> tuple[Floats, Floats]:
         """Return a root of what is unknown of the weights of a few values, and what was before: found once for each of them."""
-        found = self._roots.get(values)
-        if found is None:
+        roots = self._roots.get(values)
+        if roots is None:
             places = np.array(values)
             precision = self.softmax.information(places) * (p * (1 - p) / float((own * (1 - own)).sum()))
             tau2 = WIDER * (((own / p) ** 2) * self.softmax.tau2[:, places]).sum(axis=1)
             precision[np.diag_indices_from(precision)] += 1.0 / tau2
-            found = np.linalg.inv(np.linalg.cholesky(precision)), tau2
+            roots = np.linalg.inv(np.linalg.cholesky(precision)), tau2
             while len(self._roots) * precision.nbytes >= _ROOTS:
                 self._roots.pop(next(iter(self._roots)), None)
-            self._roots[values] = found
-        return found
+            self._roots[values] = roots
+        return roots
 
     @cached_property
     def _roots(self) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
@@ -328,6 +366,7 @@ class Inside:
             fitting(arrays, "which", (values,), "<i8", below=len(precision)),
             fitting(arrays, "scale", (values,)),
             fitting(arrays, "chi2", (values,)),
+            fitting(arrays, "expected", (boxes, values)),
         )
         value = fitting(arrays, "value", (None,), "<i4", below=values)
         entry = fitting(arrays, "entry", (boxes + 1,), "<i8")
@@ -340,7 +379,8 @@ class Inside:
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
         shown = groups.margins
         margins = None if shown is None else MarginFit.from_arrays(arrays, shown, index, cells)
-        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "model_error", (2,)), margins=margins)
+        error = fitting(arrays, "model_error", (2,))
+        return cls(index, cells, directions, fit, goals, small, unit, error, groups.noise_variance, margins=margins)
 
 
 def cells_of(index: BucketIndex, columns: Sequence[Column], margins: ShownMargins | None = None) -> tuple[Cells, Directions]:
@@ -389,7 +429,7 @@ def _split(
     np.add.at(noise_variance, whole, noise)
     np.add.at(own, whole[first], noise[first])
     again = learn_weights(merged, directions, both, noise_variance, rounds=_ROUNDS)
-    goals = goals_of(merged, directions, again, both, noise_variance)
+    goals = goals_of(merged, again, both, noise_variance)
     chances = rake(merged, directions, again, goals)
     half = np.repeat(first, np.diff(cells.start))[order]
     judged = np.argsort(-both.sum(axis=0), kind="stable")[:_VALUES]
@@ -461,8 +501,8 @@ def _excess(off: Floats, chance: Floats, square: Floats, units: int) -> float:
     least = 1.0 - np.sqrt(2.0 / max(units, 2))
     for _ in range(40):
         middle = (low + high) / 2
-        found = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
-        low, high = (middle, high) if len(off) and found.mean() > least else (low, middle)
+        excess = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
+        low, high = (middle, high) if len(off) and excess.mean() > least else (low, middle)
     return high if high > 1e-9 else 0.0
 
 

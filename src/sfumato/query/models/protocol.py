@@ -23,9 +23,10 @@ Sum_contra = TypeVar("Sum_contra", contravariant=True)
 class Moments(NamedTuple):
     """What is estimated of a number: its mean and variance, and why no interval around it would be honest, if so.
 
-    `loose` is the part of the variance that a model's weights have: see `sfumato.query.engine.CountEstimate`. `least` and `most`
-    are what the tables make certain, from a model that looks at them. `placed` is the part of the variance that is chance alone:
-    what the values of groups leave open whose people's chances are all known.
+    `loose` is the part of the variance that a model's weights have, and `further` how much more there may be: see
+    `sfumato.query.engine.CountEstimate`. `least` and `most` are what the tables make certain, from a model that looks at them.
+    `placed` is the part of the variance that is chance alone: what the values of groups leave open whose people's chances are all
+    known.
     """
 
     value: float
@@ -35,6 +36,7 @@ class Moments(NamedTuple):
     least: float = -math.inf
     most: float = math.inf
     placed: float = 0.0
+    further: float = 0.0
 
 
 class Estimating(Protocol[Asked_contra]):

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 import sfumato
+from sfumato import Heterogeneous, NoisyTables, PrivBayes, Ring
 from sfumato.methods import METHODS, Method
 from sfumato.privacy.requirement import Requirement
 from sfumato.query import And, Estimate, Estimator, Query, Workload, count_many, true_answers
@@ -52,7 +53,7 @@ def _diverse(beta: int, table: sfumato.Table) -> Requirement:
 def _scheme(matcher: Matcher, partition: int | None) -> Way:
     return Way(
         PAPERS,
-        lambda values: sfumato.Heterogeneous(matcher=matcher, partition=partition, accept_weaker_claim=True),
+        lambda values: Heterogeneous(matcher=matcher, partition=partition, accept_weaker_claim=True),
         _reader,
     )
 
@@ -62,15 +63,15 @@ def ways(partition: int | None = None) -> Mapping[str, Way]:
     return {
         "BuReL": Way(PAPERS, lambda values: sfumato.BuReL(packing="fewest", fill="hilbert"), _reader),
         "BuReL, tuned": Way(PAPERS, lambda values: sfumato.BuReL(), _reader),
-        "ring": Way(PAPERS, lambda values: sfumato.Ring(partition="merged", accept_weaker_claim=True), _diverse),
+        "ring": Way(PAPERS, lambda values: Ring(partition="merged", accept_weaker_claim=True), _diverse),
         "HG": _scheme("hungarian", partition),
         "SG": _scheme("sortgreedy", partition),
         "GR": _scheme("greedy", partition),
         "near groups": Way(OURS, lambda values: sfumato.NearGroups(), _engineer),
         "soft boxes": Way(OURS, lambda values: sfumato.Boxes(), _engineer),
         "noisy boxes": Way(NOISE, lambda values: sfumato.NoisyBoxes(values=values, otherwise=values[0]), _odds),
-        "PrivBayes": Way(NOISE, lambda values: sfumato.PrivBayes(), _odds, synthetic=True),
-        "noisy tables": Way(NOISE, lambda values: sfumato.NoisyTables(), _odds, synthetic=True),
+        "PrivBayes": Way(NOISE, lambda values: PrivBayes(), _odds, synthetic=True),
+        "noisy tables": Way(NOISE, lambda values: NoisyTables(), _odds, synthetic=True),
     }
 
 
@@ -169,4 +170,4 @@ def _with_values(table: sfumato.Table) -> sfumato.Schema:
     schema = table.schema
     domains = {**schema.domains, schema.sensitive[0]: list(table.sensitive.labels)}
     given = sfumato.Schema(quasi=schema.quasi, sensitive=schema.sensitive, types=schema.types, domains=domains)
-    return sfumato.PrivBayes().close(given)
+    return PrivBayes().close(given)

@@ -53,6 +53,7 @@ class Ring(Linking):
     tries: int = parameter(20, whole(0, MOST_TRIES))
 
     name: ClassVar[str] = "ring"
+    slow: ClassVar[bool] = True
     unproven: ClassVar[str] = "the records that cover one person can repeat a value"
 
     def link(self, task: Task) -> Linked:

@@ -12,7 +12,7 @@ from sfumato.errors import PolicyError
 from sfumato.exact import Number, decimal_text
 from sfumato.methods.base import Made, Task, Ungrouped
 from sfumato.methods.randomizing import checked_text, checked_values
-from sfumato.methods.show.synthetic import show_synthetic
+from sfumato.methods.show.synthetic import Drawn, show_synthetic
 from sfumato.parameters import flag, parameter, rational
 from sfumato.privacy.beta_likeness import BetaLikeness
 from sfumato.privacy.bounds import Bounds
@@ -25,6 +25,7 @@ from sfumato.synthetic.records import Given, draw_records
 from sfumato.synthetic.spending import Spending
 from sfumato.synthetic.universe import declared_quasi, declared_values, universe_of
 from sfumato.table.closed import closed
+from sfumato.table.column import code_type
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -56,14 +57,15 @@ class Synthesizing(Ungrouped):
 
     form: ClassVar[str] = "synthetic"
     bounds_odds: ClassVar[bool] = True
-    unproven: ClassVar[str] = "another record of one person makes no release more than e^ε times as likely, and that is all"
+    unproven: ClassVar[str] = "it bounds only how much one person's record changes the release, by e^ε"
     instead: ClassVar[str] = 'model = "differential", which asks for just that; or name = "noisy-boxes"'
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.values is None) != (self.otherwise is None):
             raise PolicyError(
-                f"{type(self).__name__}: values and otherwise go together", hint='values = ["flu", "other"], otherwise = "other"'
+                f"{type(self).__name__}: values and otherwise must be given together",
+                hint='values = ["flu", "other"], otherwise = "other"',
             )
         if self.values is not None:
             require_otherwise(type(self).__name__, self.otherwise, dict.fromkeys(self.values, Fraction(1)))
@@ -137,6 +139,19 @@ class Synthesizing(Ungrouped):
         learned = self.learn(people, spending.epsilon, task.random.spawn(LAW))
         task.progress("drawing records", 0.7)
         drawn = draw_records(learned.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))
-        release = show_synthetic(task, self, universe, drawn, learned.measured, spending, learned.public)
+        names = [(column.name,) for column in universe.quasi] + [universe.domain.names]
+        together = sorted(sorted(set(columns)) for columns in learned.measured)
+        records = Drawn(
+            quasi=[
+                replace(column, codes=codes.astype(code_type(column.size)))
+                for column, codes in zip(universe.quasi, drawn[:-1], strict=True)
+            ],
+            domain=universe.domain,
+            value=drawn[-1],
+            epsilon=spending.stated,
+            gamma=spending.gamma,
+            measured=[[name for column in columns for name in names[column]] for columns in together],
+            public=learned.public,
+        )
         figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **learned.figures}
-        return Made(release, figures)
+        return Made(show_synthetic(task, self, records), figures)

@@ -55,6 +55,7 @@ class Heterogeneous(Linking):
     partitions: Literal["ranks", "separate"] | None = parameter(None, choice("ranks", "separate"))
 
     name: ClassVar[str] = "heterogeneous"
+    slow: ClassVar[bool] = True
     unproven: ClassVar[str] = "once values are allotted to records, those linked to one person can repeat a value"
 
     def __post_init__(self) -> None:

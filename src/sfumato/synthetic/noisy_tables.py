@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sfumato.errors import PolicyError
-from sfumato.methods.synthesizing import FittedRecords, Synthesizing
 from sfumato.parameters import choice, parameter
 from sfumato.randomize.opendp_noise import opendp_installed
 from sfumato.randomness import Randomness
 from sfumato.synthetic.network import CodedPeople
 from sfumato.synthetic.star import Noise, star_law
+from sfumato.synthetic.synthesizing import FittedRecords, Synthesizing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,7 @@ class NoisyTables(Synthesizing):
     noise: Noise | None = parameter(None, choice("opendp", "sfumato"))
 
     name: ClassVar[str] = "noisy-tables"
+    slow: ClassVar[bool] = True
 
     def learn(self, people: CodedPeople, epsilon: Fraction, random: Randomness) -> FittedRecords:
         """Return the fitted model."""

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli._run import verb
+from sfumato.cli.plugged import STATE
 
 
 class _Without(MetaPathFinder):
@@ -52,7 +52,6 @@ def _spare() -> None:
         import_module("engineio")
 
 
-@verb
 def studio(
     path: Annotated[Path, typer.Argument(help="A table, or the directory of a release.")],
     *,
@@ -61,8 +60,6 @@ def studio(
 ) -> None:
     """Open a page on this machine: from a table to a release, or to ask a release. Nobody else can reach it."""
     import logging
-
-    from sfumato.cli._state import STATE
 
     _spare()
     if not STATE.debug:  # the library's own words about a mistake may quote a person

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
-from sfumato.methods.synthesizing import FittedRecords, Synthesizing
 from sfumato.parameters import parameter, rational, whole
 from sfumato.randomness import Randomness
 from sfumato.synthetic.network import CodedPeople, find_network, measured_pairs, noisy_law, useful_cells
+from sfumato.synthetic.synthesizing import FittedRecords, Synthesizing
 
 NETWORK_SHARE = Fraction(3, 10)
 """The part of ε that finds the network, as in the paper; the rest is for the tables."""
@@ -19,7 +19,7 @@ NETWORK_SHARE = Fraction(3, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class PrivBayes(Synthesizing):
-    """Find which columns go together, count them with noise, and draw as many records as there are people (TODS 2017).
+    """Find which columns are associated, count them with noise, and draw as many records as there are people (TODS 2017).
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ class PrivBayes(Synthesizing):
     theta: Number = parameter(Fraction(4), rational("a number above 0", above=0))
 
     name: ClassVar[str] = "privbayes"
+    slow: ClassVar[bool] = True
+    baseline: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
