@@ -15,7 +15,7 @@ from sfumato.query.buckets import CERTAIN, BucketsEngine
 from sfumato.query.count import engine_of
 from sfumato.query.language.compile import Piece, RowCondition
 from sfumato.query.models import _softmax_kernels as kernels
-from sfumato.query.models import inside
+from sfumato.query.models import inside, pairs
 from sfumato.query.models.average import mean_of
 from sfumato.query.models.cells import Cells, number_levels
 from sfumato.query.models.inside import Inside
@@ -273,8 +273,8 @@ def test_what_is_missed_beyond_chance_is_found_again(planted_: float) -> None:
     chance, square = random.uniform(1, 5, 20_000), random.uniform(1, 400, 20_000)
     off = random.normal(0, np.sqrt(chance + planted_ * square))
     # Cutting off at 9 variances takes 0.9 % from the mean square, a standard error of 1 % is added.
-    assert inside._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
-    assert inside._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
+    assert pairs.excess_of(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+    assert pairs.excess_of(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
 
 
 def test_below_ten_boxes_what_is_certain_is_said_as_such() -> None:

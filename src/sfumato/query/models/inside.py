@@ -48,7 +48,7 @@ from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
 from sfumato.query.models.margins import MarginFit, ShownMargins, rake_tables, table_sums
 from sfumato.query.models.margins import believed as believed_tables
-from sfumato.query.models.pairs import box_means, pair_boxes
+from sfumato.query.models.pairs import box_means, excess_of, pair_boxes, signs_of
 from sfumato.query.models.protocol import Moments
 from sfumato.query.models.reach import FEW, AskedBoxes, reach
 from sfumato.query.models.softmax import START, Fit, Goals, goals_of, known_totals, learn_weights, places, rake, rarer
@@ -395,9 +395,7 @@ ALIKE = 0.1
 _FEWEST = 20  # boxes; of fewer nothing is learned
 _UNLEARNED = 0.5  # a, then
 _ROUNDS = 7  # of scoring
-_VALUES, _DIRECTIONS = 8, 40  # most frequent values, and directions, that are judged
-_MOST = 1.0  # a and b are at most this
-_FAR = 9.0  # a squared error of so many variances counts no more
+_VALUES = 8  # most frequent values that are judged
 
 
 def learn_model_error(
@@ -412,7 +410,7 @@ def learn_model_error(
     means = box_means(cells, directions)
     whole, first = pair_boxes(means)
     halved = [_split(cells, directions, shown, noise, (whole, first)) for shown in tables]
-    return _judge(halved, _signs(means, whole, first, int(whole.max()) + 1), least)
+    return _judge(halved, signs_of(means, whole, first, int(whole.max()) + 1), least)
 
 
 def _split(
@@ -486,31 +484,7 @@ def _judge(halved: Sequence[tuple[Splits, Fit]], signs: Floats, least: float) ->
         pairs = max(pairs, len(np.unique(box[known])))  # errors of one pair may go together
         single.append(np.stack([off, spread + noise + own, spread**2])[:, known])
     off, chance, square = np.concatenate(single, axis=1)
-    a2 = _excess(off, chance, square, pairs)
+    a2 = excess_of(off, chance, square, pairs)
     total, chance, square, common = np.concatenate(many, axis=1)
-    b2 = _excess(total, chance + a2 * square, common, signs.shape[1])
+    b2 = excess_of(total, chance + a2 * square, common, signs.shape[1])
     return np.array([a2, min(max(b2, least**2), max(a2, least**2))])
-
-
-def _excess(off: Floats, chance: Floats, square: Floats, units: int) -> float:
-    """Return the largest x ≥ 0 with which off² may be chance + x·square on average; errors far out count as `_FAR`.
-
-    May be: within one standard error of a mean of so many independent squares.
-    """
-    low, high = 0.0, _MOST**2
-    least = 1.0 - np.sqrt(2.0 / max(units, 2))
-    for _ in range(40):
-        middle = (low + high) / 2
-        excess = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
-        low, high = (middle, high) if len(off) and excess.mean() > least else (low, middle)
-    return high if high > 1e-9 else 0.0
-
-
-def _signs(means: Floats, whole: Integers, first: Flags, pairs: int) -> Floats:
-    """Return per pair and direction which half has more of it: 1 for the first, −1 for the other."""
-    sums = np.zeros((2, pairs, means.shape[1]))
-    np.add.at(sums, (np.where(first, 0, 1), whole), means)
-    away = sums[0] - sums[1] / np.maximum(np.bincount(whole[~first], minlength=pairs), 1)[:, None]
-    widest = np.argsort(-(away**2).mean(axis=0), kind="stable")[:_DIRECTIONS]
-    signs: Floats = np.sign(away[:, widest])
-    return signs

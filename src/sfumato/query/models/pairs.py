@@ -7,6 +7,10 @@ import numpy as np
 from sfumato.arrays import Flags, Floats, Integers
 from sfumato.query.models.cells import Cells, Directions
 
+_DIRECTIONS = 40  # directions that are judged
+_MOST = 1.0  # a and b are at most this
+_FAR = 9.0  # a squared error of so many variances counts no more
+
 
 def box_means(cells: Cells, directions: Directions) -> Floats:
     """Return the mean of every direction in every box."""
@@ -43,3 +47,27 @@ def pair_boxes(means: Floats) -> tuple[Integers, Flags]:
     whole, first = np.empty(boxes, np.int64), np.empty(boxes, bool)
     whole[order], first[order] = part, place == 0
     return whole, first
+
+
+def excess_of(off: Floats, chance: Floats, square: Floats, units: int) -> float:
+    """Return the largest x ≥ 0 with which off² may be chance + x·square on average; errors far out count as `_FAR`.
+
+    May be: within one standard error of a mean of so many independent squares.
+    """
+    low, high = 0.0, _MOST**2
+    least = 1.0 - np.sqrt(2.0 / max(units, 2))
+    for _ in range(40):
+        middle = (low + high) / 2
+        excess = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
+        low, high = (middle, high) if len(off) and excess.mean() > least else (low, middle)
+    return high if high > 1e-9 else 0.0
+
+
+def signs_of(means: Floats, whole: Integers, first: Flags, pairs: int) -> Floats:
+    """Return per pair and direction which half has more of it: 1 for the first, −1 for the other."""
+    sums = np.zeros((2, pairs, means.shape[1]))
+    np.add.at(sums, (np.where(first, 0, 1), whole), means)
+    away = sums[0] - sums[1] / np.maximum(np.bincount(whole[~first], minlength=pairs), 1)[:, None]
+    widest = np.argsort(-(away**2).mean(axis=0), kind="stable")[:_DIRECTIONS]
+    signs: Floats = np.sign(away[:, widest])
+    return signs
