@@ -325,7 +325,7 @@ def test_a_register_that_others_can_write_is_refused(tmp_path, what):
     draw(people(range(50)), register)
     files = sorted(register.iterdir())
     (register / what).chmod(0o777)
-    with pytest.raises(OutputError, match="others than you"):
+    with pytest.raises(OutputError, match="other users"):
         draw(people(range(50)), register)
     assert sorted(register.iterdir()) == files
 

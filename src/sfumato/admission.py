@@ -90,7 +90,7 @@ def gated(manifest: Manifest, policy: Policy, audit: Audit) -> GateResult:
     """Return the verdict on a release of this manifest that was audited."""
     if not policy.reviewed:
         raise PolicyError(
-            "a draft that nobody has reviewed is no gate",
+            "an unreviewed draft cannot judge a release",
             hint="look at every role, then `sfumato policy check POLICY DATA --reviewed`",
         )
     checks = (
@@ -114,9 +114,9 @@ def _columns(manifest: Manifest, policy: Policy) -> Iterator[str]:
     made, asked = _plain(manifest.schema["declared"]), _plain(policy.schema.to_dict())
     more = [name for name in made["quasi"] if name not in asked["quasi"]]
     if more:
-        yield f"published, and no quasi column of the policy: {', '.join(map(repr, more[:_SHOWN]))}"
+        yield f"published columns that are not quasi columns of the policy: {', '.join(map(repr, more[:_SHOWN]))}"
     if made["sensitive"] != asked["sensitive"]:
-        yield "the sensitive columns are not those of the policy"
+        yield "the sensitive columns differ from the policy's"
     published = {*made["quasi"], *made["sensitive"]}
     for option in _BY_COLUMN:
         mine, yours = (rules.get(option, {}) for rules in (made, asked))
@@ -124,16 +124,16 @@ def _columns(manifest: Manifest, policy: Policy) -> Iterator[str]:
             name for name in sorted(published) if mine.get(name) != yours.get(name) and "people" not in (yours.get(name) or ())
         ]
         if differ:
-            yield f"[{option}] is not the policy's for {', '.join(map(repr, differ[:_SHOWN]))}"
+            yield f"[{option}] differs from the policy's for {', '.join(map(repr, differ[:_SHOWN]))}"
     mine, yours = (_weight(rules, asked) for rules in (made, asked))
     if mine != yours:
         both = {} if mine is None or yours is None else {**yours, **mine}
         named = ", ".join(key for key in both if mine.get(key) != yours.get(key))
-        yield f"[weight] is not the policy's{f' in {named}' if named else ''}"
+        yield f"[weight] differs from the policy's{f' in {named}' if named else ''}"
     rest = sorted({*made, *asked} - {"quasi", "sensitive", "weight", *_BY_COLUMN})
-    yield from (f"[{option}] is not the policy's" for option in rest if made.get(option) != asked.get(option))
+    yield from (f"[{option}] differs from the policy's" for option in rest if made.get(option) != asked.get(option))
     if policy.schema.one_row_per_person and manifest.parameters.get("one_row_per_person") is False:
-        yield "claims speak of rows, and the policy of people"
+        yield "the release makes claims about rows, the policy asks for claims about people"
 
 
 def _weight(stated: Mapping[str, Any], asked: Mapping[str, Any]) -> Any:
@@ -170,12 +170,12 @@ def _required(manifest: Manifest, policy: Policy) -> str:
     if _plain(manifest.requirement) == _plain(asked.to_dict()):
         return ""
     if asked.presence is not None or asked.bounds_odds or _by_prior(manifest) or manifest.by_band or manifest.values is None:
-        return "not the policy's own, and of such releases it cannot be seen whether it is stricter"
+        return "differs from the policy's requirement, and for such releases it cannot be decided whether it is stricter"
     own = manifest.each if policy.schema.protects_each else (manifest,)
     for part in own:
-        found = next(_looser(part, asked.of(_secret(part)) if policy.schema.protects_each else asked), "")
-        if found:
-            return found
+        looser = next(_looser(part, asked.of(_secret(part)) if policy.schema.protects_each else asked), "")
+        if looser:
+            return looser
     return ""
 
 
@@ -203,7 +203,7 @@ def _looser(manifest: Manifest, asked: Requirement) -> Iterator[str]:
         # A set of a map or of bins has its rule's name before its own.
         shown = [entry for entry in manifest.sets if f"{entry['set']}: ".startswith(f"{rule.name}: ")]
         if not shown:
-            yield f"the release does not say how many people have one of {rule.name!r}"
+            yield f"the release does not show how many people have a value of the set {rule.name!r}"
         for entry in shown:
             limit = rule.limit(Fraction(int(entry["count"]), manifest.rows))
             if Fraction(str(entry["bound"])) > limit:

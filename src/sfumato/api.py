@@ -1,4 +1,4 @@
-"""The verbs: each a few lines that join the rooms."""
+"""The public functions: publish, audit, explain, compare, draft; each a few lines that join the rooms."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _warn(requirement: Requirement | Policy, made: Publication | Published) -> N
     release = made.release if isinstance(made, Publication) else made
     texts = [*getattr(requirement, "warnings", ()), *remarks(made.bounds, made.audit)]
     if release.manifest.rests_on.in_boxes and 1 < len(release.sizes) < FEW:  # of a single one `Boxes` warns
-        texts.append(f"{len(release.sizes)} groups tell hardly more than how frequent values are: explain says why")
+        texts.append(f"{len(release.sizes)} groups tell little beyond the overall shares of values; `explain` says why")
     for text in texts:
         warnings.warn(text, PublicationWarning, stacklevel=3)
 
@@ -274,12 +274,17 @@ def compare(
 
     columns = said(compare, columns)
     if isinstance(columns.get("people"), int):
-        raise PolicyError("compare(people=…): it says which rows are one person's", hint="sample=… measures on so many people")
+        raise PolicyError(
+            "compare(people=…) says which rows belong to one person; it is no sample size",
+            hint="sample=… measures on that many people",
+        )
     policy = requirement if isinstance(requirement, Policy) else None
     given = table
     if isinstance(table, (str, Path)):
         if policy is None:
-            raise PolicyError("table: a path needs a policy, which says what the columns are", hint="Policy.load(path)")
+            raise PolicyError(
+                "table: a path is read only with a policy, which declares the roles of its columns", hint="Policy.load(path)"
+            )
         table = policy.read_table(Path(table))
     read, asked, own = understood(table, requirement, columns, method, publishing=False)
     if isinstance(methods, (str, Method)):
@@ -384,7 +389,7 @@ def audit(
         return audit_directory(Path(release), table, schema, limits=ResourceLimits.of(memory), engine=engine)[0]
     if memory is not None or schema is not None or engine not in (None, "memory"):
         raise PolicyError(
-            "engine, memory and schema: they are for release directories, without links or outsiders",
+            "engine, memory and schema apply only to release directories, without links or outsiders",
             hint="leave them out, or give the directory",
         )
     away = outsiders.to_arrow() if isinstance(outsiders, Table) else outsiders
@@ -392,7 +397,7 @@ def audit(
         require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     if links is not None:
         if table is None:
-            raise PolicyError("links: they are checked against the original table", hint="give the table too")
+            raise PolicyError("links: can only be checked against the original table", hint="pass table=… too")
         known = links if isinstance(links, Links) else Links.load(links)
         return audit_release(
             release if isinstance(release, Release) else Release.load(release), table, links=known, outsiders=away

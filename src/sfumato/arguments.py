@@ -1,4 +1,4 @@
-"""What the verbs of Python are given: a table or a frame, what its columns are, and what is asked of it."""
+"""The arguments of the Python verbs, checked: a table or a frame, the roles of its columns, and the requirement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Said = TypeVar("_Said", Columns, Roles)
 
 
 def by_name(verb: _Verb) -> _Verb:
-    """Give the verb a signature in which every keyword stands by name, for `help`, notebooks, and `said`."""
+    """Give the verb a signature that lists every keyword by name, for `help`, notebooks, and `said`."""
     stated = inspect.signature(verb)
     *own, rest = stated.parameters.values()
     kind: Any = Roles if "Roles" in str(rest.annotation) else Columns
@@ -38,11 +38,11 @@ def by_name(verb: _Verb) -> _Verb:
 
 
 def said(verb: Callable[..., Any], given: _Said) -> _Said:
-    """Return what a verb was told of columns, where None says nothing; a keyword that the verb does not have is refused."""
+    """Return the keywords about columns that were given (None counts as not given); an unknown keyword is refused."""
     known = inspect.signature(verb).parameters
     for name in given:
         if name not in known:
-            raise PolicyError(f"{verb.__name__}({name}=…): there is no such parameter", hint=did_you_mean(name, known))
+            raise PolicyError(f"{verb.__name__}({name}=…): unknown parameter", hint=did_you_mean(name, known))
     return cast(_Said, {name: value for name, value in given.items() if value is not None})
 
 
@@ -75,7 +75,7 @@ def require_publishable(policy: Policy, columns: Columns, *, publishing: bool = 
         raise PolicyError(f"{next(iter(columns))}: the policy says what the columns are", hint="leave it out, or edit the policy")
     if publishing and not policy.reviewed:
         raise PolicyError(
-            "a draft that nobody has reviewed is not published",
+            "an unreviewed draft is not published",
             hint="look at every role in policy.text, then draft(…, reviewed=True), or reviewed = true in the policy",
         )
 
@@ -103,7 +103,7 @@ def schema_of(columns: Columns, frame: Any = None) -> Schema:
     if "schema" in given:
         require_kind(given["schema"], Schema, "schema", "a Schema")
         if len(given) > 1:
-            raise PolicyError(f"{next(name for name in given if name != 'schema')}: the schema says it", hint="leave it out")
+            raise PolicyError(f"{next(name for name in given if name != 'schema')}: already in the schema", hint="leave it out")
         schema: Schema = given["schema"]
         return schema
     if frame is not None and "other" not in given:

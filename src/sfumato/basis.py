@@ -1,4 +1,4 @@
-"""On what a grouping rests: what was looked at when records were grouped. Claims, audit and estimators follow from it."""
+"""The basis of a grouping: what was looked at when records were grouped. Claims, audit and estimators follow from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several releases tell of the same people: every draw of noise is booked before it is shown, and their odds multiply.
+"""The privacy budget of several noisy releases about the same people: every draw is booked before it is shown; odds multiply.
 
 What is promised is about a person: no person's draws multiply to more than the budget. A booking lies in the register beside
 the receipts, and beside it a file of hashes of who was in the draw (`sfumato.ledger`), never of what they have: whether a draw is
@@ -135,7 +135,7 @@ def book_draw(
         return book(marks(), gamma, open_register() if register is None else register, budget=budget)
     if budget is not None:
         raise PolicyError(
-            f"[budget]: nothing bounds what the method {method.name!r} tells an insider, so that no budget can be kept",
+            f"[budget]: the method {method.name!r} bounds nothing against an insider, so that no budget can be kept",
             hint='name = "noisy-boxes", or leave [budget] out',
         )
     return None
@@ -153,7 +153,7 @@ def book(marks: Marks, gamma: Fraction, register: Path | None, *, budget: Fracti
     if register is None:
         if budget is not None:
             raise OutputError(
-                "[budget]: no register can be written, so that draws could not be added up", hint="--receipts DIR names a place"
+                "[budget]: no register can be written, so that draws cannot be added up", hint="--receipts DIR names a place"
             )
         return Spent(gamma, 1, people=marks.fingerprint.rows, identified=bool(marks.identified_by))
     private_directory(Path(register))
@@ -183,7 +183,7 @@ def _require_own(places: Iterable[Path]) -> None:
         for file in (place.resolve(), place.resolve() / KEY_FILE):
             if os.path.lexists(file) and not is_own(file):
                 raise OutputError(
-                    f"{file} can be written by others than you, who could make any draw of noise forgotten",
+                    f"{file} is writable by other users, who could remove bookings of draws",
                     hint=f"chmod go-w {file}, if it is yours; --receipts DIR names another register",
                 )
 
@@ -198,7 +198,9 @@ def _write(place: Path, marks: Marks, gamma: Fraction) -> None:
     """Write a booking, its file of hashes first: what is booked can always be counted."""
     key = register_key(place.parent, make=True)
     if key is None:
-        raise OutputError(f"{place.parent}: its key cannot be read, so that nobody could be told again", hint="--receipts DIR")
+        raise OutputError(
+            f"{place.parent}: its key cannot be read, so that people of earlier draws cannot be recognized", hint="--receipts DIR"
+        )
     try:
         document = {
             "private": PRIVATE,
@@ -228,7 +230,7 @@ def _hashes_of(booking: Path) -> Path:
 
 def _fault(spent: Spent, everybody: Patterns, budget: Fraction) -> str:
     if spent.unlimited:
-        what = "cannot be read, or is of a release of these people that nothing bounds"
+        what = "cannot be read, or books a release of these people without a bound"
         return f"{spent.unlimited[0]} {what}: no budget can be kept for them"
     over = {odds: not within_power(odds, budget) for odds, _ in everybody}
     many = sum(people for (odds, _), people in everybody.items() if over[odds])

@@ -1,4 +1,4 @@
-"""How a release is shown: what follows from its form, whichever method made it. Each room has its code for a form in one file."""
+"""The form of a release (buckets, ranges, …) and what follows from it, whichever method made it. Each room has a file a form."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[.*?\])?\s*(?:>=\s*(?P<oldest>[
 
 
 @dataclass(frozen=True)
-class Package:
+class NeededPackage:
     """A library that sfumato needs, or that an extra brings: the oldest version that will do, and the one that is there."""
 
     name: str
@@ -41,7 +41,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Place:
+class KeptPlace:
     """Where something is kept, whether others could touch it, and why it is so; no path where there is none."""
 
     what: str
@@ -54,20 +54,20 @@ class Place:
 class Installation:
     """What `sfumato doctor` tells; `problems` are sentences that say what to do."""
 
-    packages: tuple[Package, ...]
+    packages: tuple[NeededPackage, ...]
     plugins: dict[str, str]
     left_out: tuple[str, ...]
-    places: tuple[Place, ...]
+    places: tuple[KeptPlace, ...]
     problems: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
         return {
             **versions(),
-            "packages": [{**asdict(one), "fits": one.fits} for one in self.packages],
+            "packages": [{**asdict(package), "fits": package.fits} for package in self.packages],
             "plugins": self.plugins,
             "left_out": list(self.left_out),
-            "places": [{**asdict(one), "path": None if one.path is None else str(one.path)} for one in self.places],
+            "places": [{**asdict(place), "path": None if place.path is None else str(place.path)} for place in self.places],
             "problems": list(self.problems),
             "healthy": not self.problems,
         }
@@ -88,7 +88,7 @@ def examine(receipts: Path | None = None) -> Installation:
         if not is_guest(entry)
     }
     problems = [f"{one.name} {one.found or 'is missing'}: {_needed(one)}" for one in packages if _is_wrong(one)]
-    places: tuple[Place, ...] = ()
+    places: tuple[KeptPlace, ...] = ()
     try:
         places = (_compiled_code(), _models(), *_registers(receipts))
     except ImportError as error:
@@ -97,7 +97,7 @@ def examine(receipts: Path | None = None) -> Installation:
     return Installation(packages, plugins, parts_left_out(), places, tuple(problems))
 
 
-def _packages() -> Iterator[Package]:
+def _packages() -> Iterator[NeededPackage]:
     """Give what pyproject.toml asks for, needed packages first; nothing where sfumato runs from its source."""
     try:
         asked = [_REQUIREMENT.match(line) for line in requires("sfumato") or ()]
@@ -110,15 +110,15 @@ def _packages() -> Iterator[Package]:
             found = version(one["name"])
         except PackageNotFoundError:
             found = None
-        yield Package(one["name"], one["oldest"] or "0", found, one["extra"])
+        yield NeededPackage(one["name"], one["oldest"] or "0", found, one["extra"])
 
 
-def _is_wrong(package: Package) -> bool:
+def _is_wrong(package: NeededPackage) -> bool:
     """Return whether something needed does not fit; of an extra only what is there can be too old."""
     return not package.fits and (package.extra is None or package.found is not None)
 
 
-def _needed(package: Package) -> str:
+def _needed(package: NeededPackage) -> str:
     extra = "" if package.extra is None else f"[{package.extra}]"
     return f"{package.oldest} or newer is needed: pip install --upgrade 'sfumato{extra}'"
 
@@ -131,7 +131,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _compiled_code() -> Place:
+def _compiled_code() -> KeptPlace:
     """Ask a kernel where its code is kept: the same decision that all of them make."""
     from sfumato import _jit
     from sfumato.release._covering_kernels import lowest_bit
@@ -141,22 +141,22 @@ def _compiled_code() -> Place:
     stated = os.environ.get("SFUMATO_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
     if kept is not None:
         place = Path(os.path.realpath(stated)) if stated else kept
-        return Place(what, place, "safe") if is_own(kept) else Place(what, place, "unsafe", OTHERS_WRITE)
+        return KeptPlace(what, place, "safe") if is_own(kept) else KeptPlace(what, place, "unsafe", OTHERS_WRITE)
     if stated and os.path.lexists(stated) and not is_own(Path(os.path.realpath(stated))):
-        return Place(what, Path(stated), "unsafe", f"{OTHERS_WRITE}; it is not used, and code is compiled anew in every run")
-    return Place(what, None, "none", "no directory can be written: code is compiled anew in every run")
+        return KeptPlace(what, Path(stated), "unsafe", f"{OTHERS_WRITE}; it is not used, and code is compiled anew in every run")
+    return KeptPlace(what, None, "none", "no directory can be written: code is compiled anew in every run")
 
 
 OTHERS_WRITE = "others can write there, or it is a link: chmod 700, if it is yours"
 
 
-def _models() -> Place:
+def _models() -> KeptPlace:
     from sfumato.query.model_cache import user_models
 
     return _directory("what releases taught", user_models(), "learned anew in every run")
 
 
-def _registers(receipts: Path | None) -> Iterator[Place]:
+def _registers(receipts: Path | None) -> Iterator[KeptPlace]:
     """Give the registers that a publication looks into, and whether what lies in them is this user's alone."""
     from sfumato.budget import SUFFIX as BOOKING
     from sfumato.budget import places_looked_in
@@ -173,27 +173,29 @@ def _registers(receipts: Path | None) -> Iterator[Place]:
         shown = [file for file in files if not _is_private(file)]
         broken = [file for file, document in documents([path]) if document is None]
         if shown:
-            yield Place(place.what, path, "unsafe", f"others can read or write {_counted(shown)}: chmod 600")
+            yield KeptPlace(place.what, path, "unsafe", f"others can read or write {_counted(shown)}: chmod 600")
         elif broken:
-            yield Place(place.what, path, "unsafe", f"{_counted(broken)} cannot be read, so that earlier publications are missed")
+            yield KeptPlace(
+                place.what, path, "unsafe", f"{_counted(broken)} cannot be read, so that earlier publications are missed"
+            )
         else:
-            yield Place(place.what, path, "safe", _counted(files) if files else "empty")
+            yield KeptPlace(place.what, path, "safe", _counted(files) if files else "empty")
     if not places_looked_in(receipts):
-        yield Place("register of receipts", None, "none", "receipts lie beside releases: there is no home directory")
+        yield KeptPlace("register of receipts", None, "none", "receipts lie beside releases: there is no home directory")
 
 
-def _directory(what: str, path: Path | None, otherwise: str) -> Place:
+def _directory(what: str, path: Path | None, otherwise: str) -> KeptPlace:
     """Return whether a directory is this user's, or can be made where it is missing."""
     if path is None:
-        return Place(what, None, "none", f"{otherwise}: there is no home directory")
+        return KeptPlace(what, None, "none", f"{otherwise}: there is no home directory")
     if os.path.lexists(path):
         if not is_own(path):
-            return Place(what, path, "unsafe", OTHERS_WRITE)
-        return Place(what, path, "safe") if os.access(path, os.W_OK | os.X_OK) else Place(what, path, "none", otherwise)
+            return KeptPlace(what, path, "unsafe", OTHERS_WRITE)
+        return KeptPlace(what, path, "safe") if os.access(path, os.W_OK | os.X_OK) else KeptPlace(what, path, "none", otherwise)
     nearest = next(folder for folder in path.parents if folder.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
-        return Place(what, path, "made when needed")
-    return Place(what, path, "none", f"{otherwise}: {nearest} cannot be written")
+        return KeptPlace(what, path, "made when needed")
+    return KeptPlace(what, path, "none", f"{otherwise}: {nearest} cannot be written")
 
 
 def _is_private(file: Path) -> bool:

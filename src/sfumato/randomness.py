@@ -173,7 +173,7 @@ class SeededRandomness(KeyedRandomness):
 def coins_of(seed: int | None, random: Any) -> Any:
     """Return which coins a verb was given: `seed` is an integer for experiments, `random` that, a source, or what it takes."""
     if seed is not None and random is not None:
-        raise PolicyError("seed and random: both say where coins come from", hint="give one of the two")
+        raise PolicyError("seed and random cannot be given together: each determines the coins", hint="give one of the two")
     return random if seed is None else SeededRandomness(seed)
 
 

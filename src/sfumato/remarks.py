@@ -1,4 +1,4 @@
-"""What a publisher should know of a publication that was made, whoever asked for it: the command line prints it, Python warns."""
+"""Remarks on a finished publication: the command line prints them, Python warns of them."""
 
 from __future__ import annotations
 

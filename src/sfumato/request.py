@@ -1,4 +1,4 @@
-"""What is asked of a publication, whichever way it is made: in memory, or by an engine."""
+"""A request to publish, in memory or by an engine: requirement, method, coins and budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose release it is: a detached Ed25519 signature over the bytes of its manifest, which binds every file by its SHA-256.
+"""Who published a release: a detached Ed25519 signature over the bytes of its manifest, which binds every file by its SHA-256.
 
 Keys are PEM files: PKCS#8 for the private one, with or without a passphrase, SubjectPublicKeyInfo for the public one. The
 signature lies beside the release, in `<release>.signature.json`, since nothing else may lie in it. It tells nothing that the
@@ -73,9 +73,9 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str | None = None,
         raise OutputError(f"{target} exists already", hint="remove it to sign again, or choose another --out")
     refuse_in_release(Path(os.path.abspath(target)), why="an audit refuses a release with files that are not its own")
     before = _manifest(place)
-    found = audit(place)
-    if found.holds is False:
-        raise ClaimBroken(f"{place} does not pass its audit, and is not signed", hint="`sfumato audit` says why", audit=found)
+    audited = audit(place)
+    if audited.holds is False:
+        raise ClaimBroken(f"{place} does not pass its audit, and is not signed", hint="`sfumato audit` says why", audit=audited)
     document = {
         "format": FORMAT,
         "version": VERSION,

@@ -84,7 +84,7 @@ def test_other_attacks_say_why_they_are_not_done():
     table, release = visits()
     found = {one.attack: one for one in sf.attack(release, table, "all", random=1)}
     assert tells(found["nb"].refused, "one value", "several")
-    assert "one person here" in found["rows"].refused
+    assert "together here" in found["rows"].refused
     with pytest.raises(sf.PolicyError, match="'number-of-rings'"):
         sf.attack(release, table, "number-of-rings")
     frame = pa.table({"age": range(60), "ill": ["a", "b", "c"] * 20})

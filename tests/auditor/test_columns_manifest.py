@@ -19,9 +19,9 @@ from tests.release._fragments import columns_of
 def test_a_presence_claim_in_other_words_or_against_somebody_else_is_unfounded():
     release = honest()
     for claim, words in (
-        (Claim("presence", "stranger", "Nobody can tell."), "not made in the words"),
+        (Claim("presence", "stranger", "Nobody can tell."), "not worded"),
         (Claim.presence("reader"), "from a stranger"),
-        (Claim.presence("stranger", form="views"), "not made in the words"),
+        (Claim.presence("stranger", form="views"), "not worded"),
     ):
         found = audit_tables(replace(release.manifest, claims=(claim, release.claims[1])), release.tables(), None)
         assert found.claims[0].holds is False

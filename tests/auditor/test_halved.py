@@ -60,7 +60,7 @@ def test_the_claim_about_the_program_is_confirmed_for_no_other_grouping():
     release = columns_of(EIGHT, [0] * 8, READER)
     for grouping in ("boxes", "paper", [], None):
         found = judged(release, grouping=grouping)
-        assert (found.holds, found.note) == (False, "the claim is not made in the words that such a claim has")
+        assert (found.holds, found.note) == (False, "the claim is not worded as this version words such claims")
     plain = replace(by_halves(release), claims=release.claims)
     assert audit_tables(plain, release.tables(), None).claims[0].holds is False
 
@@ -68,7 +68,7 @@ def test_the_claim_about_the_program_is_confirmed_for_no_other_grouping():
 def test_a_grouping_that_the_method_does_not_have_is_refused(tmp_path):
     columns_of(EIGHT, [0] * 8, READER).save(tmp_path / "release")
     forge(tmp_path / "release", lambda document: document["method"].update(grouping="thirds"))
-    assert refusal(tmp_path / "release") == "manifest.json: method.grouping is not what a manifest holds there"
+    assert refusal(tmp_path / "release") == "manifest.json: method.grouping is not valid there"
 
 
 def test_what_the_program_makes_by_halves_is_confirmed_and_its_other_boxes_are_not():

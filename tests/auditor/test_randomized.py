@@ -159,7 +159,7 @@ def test_a_larger_share_than_declared_is_found():
     release = release_of(TABLE, PLAN, requirement=RHO)
     gamma = 4 * release.parts[0].gamma
     forged = with_part(release, 1, gamma=str(gamma), retention=str(uniform(len(PLAN[0]), gamma)), largest_share="1/100")
-    assert "the largest share" in audit_release(forged).problems[0]
+    assert "largest share" in audit_release(forged).problems[0]
     assert only(audit_release(forged, TABLE)).holds is False
 
 
@@ -249,7 +249,7 @@ def test_computed_parameters_cannot_claim_an_insider():
 @pytest.mark.parametrize(
     ("claim", "note"),
     [
-        (Claim.association("engineer"), "in the words"),
+        (Claim.association("engineer"), "worded"),
         (randomized_claim("reader", declared=False), "another adversary"),
         (Claim("presence", "stranger", "nobody is there"), "such a claim"),
     ],
@@ -272,7 +272,7 @@ def test_an_unknown_method_is_not_confirmed():
 def test_a_basis_is_no_statement_of_this_form():
     release = release_of(TABLE, PLAN, requirement=RHO)
     forged = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, basis="blind"))
-    assert "a basis on which" in only(audit_release(forged, TABLE)).note
+    assert "a basis" in only(audit_release(forged, TABLE)).note
 
 
 @pytest.mark.parametrize(("share", "holds"), [("1/3", None), ("2/3", False)])

@@ -163,7 +163,7 @@ def test_other_bounds_and_counts_than_follow_are_found(release):
     ("claim", "note"),
     [
         (Claim.association("engineer"), "another adversary"),
-        (Claim("association", "reader", "Nobody can learn anything."), "in the words"),
+        (Claim("association", "reader", "Nobody can learn anything."), "worded"),
         (Claim.association("insider"), "cannot support"),
     ],
 )

@@ -52,7 +52,7 @@ def test_exposure_is_the_mean_share_of_the_true_value_among_records_like_a_perso
         ({"measured": [["age", "sex"]]}, "of all columns"),
         ({"measured": [["value"], ["age"], ["sex"]]}, "of all columns"),
         ({"measured": [["age"], ["sex"], ["income", "value"]]}, "not have"),
-        ({"weaker_claim": "It is safe."}, "in the words"),
+        ({"weaker_claim": "It is safe."}, "worded"),
     ],
 )
 def test_a_statement_that_does_not_follow_is_found(changed, told):

@@ -114,7 +114,7 @@ def test_presence_is_claimed_in_words_of_its_own():
     manifest = replace(release.manifest, claims=(Claim.presence("stranger"), release.claims[1]))
     found = audit_tables(manifest, release.tables(), None)
     assert found.claims[0].holds is False
-    assert "in the words" in found.claims[0].note
+    assert "worded" in found.claims[0].note
 
 
 def test_if_no_two_people_are_alike_presence_can_be_certain_where_matchings_keep_alpha():
@@ -217,8 +217,8 @@ def test_the_weaker_claim_is_made_in_its_own_words_by_a_publisher_who_accepted_i
         method={**release.manifest.method, "accept_weaker_claim": False},
     )
     assert audit_tables(manifest, release.tables(), None).problems == (
-        "manifest.json: a claim is not made in the words that such a claim has",
-        "the weaker claim is not made in the words that such a claim has",
+        "manifest.json: a claim is not worded as this version words such claims",
+        "the weaker claim is not worded as this version words such claims",
         "the publisher did not accept a weaker claim",
     )
 

@@ -16,7 +16,7 @@ def test_a_draft_is_explained_and_refused_until_somebody_has_looked(place: Path,
     assert (explained.code, "a draft that nobody has reviewed" in explained.err) == (0, True)
     refused = run("publish", "people.csv", "--policy", "draft.toml", "--out", "out")
     assert (refused.code, (place / "out").exists()) == (2, False)
-    assert "draft.toml: a draft that nobody has reviewed is not published" in refused.err
+    assert "draft.toml: an unreviewed draft" in refused.err
     for column in tomllib.loads((place / "draft.toml").read_text())["columns"]["quasi"]:
         assert f" {column}: quasi; " in refused.err
     assert "illness: sensitive; it is called like something about health" in refused.err
@@ -102,7 +102,7 @@ def test_a_rule_for_a_dropped_column_is_a_warning(place: Path, run: Run) -> None
     text = (place / "p.toml").read_text()
     (place / "idle.toml").write_text(text + f'[missing]\n"{dropped}" = "drop"\n')
     done = run("policy", "check", "idle.toml")
-    assert (done.code, "without effect, since such a column is dropped" in " ".join(done.err.split())) == (0, True)
+    assert (done.code, "without effect" in " ".join(done.err.split())) == (0, True)
 
 
 def test_a_difference_is_told_in_sentences(place: Path, run: Run) -> None:

@@ -150,9 +150,9 @@ otherwise = "3"
 def test_a_policy_file_closes_the_sensitive_columns_and_refuses_rules_that_would_tell():
     assert Policy.parse(POLICY.format(more="")).schema.closed.otherwise == "3"
     for more, message in (
-        ('[missing]\nv = "error"', "would tell it"),
-        ('[missing]\nv = "drop"', "would tell it"),
-        ("[domains]\nv = [1, 2]", "would tell them"),
+        ('[missing]\nv = "error"', "would reveal it"),
+        ('[missing]\nv = "drop"', "would reveal it"),
+        ("[domains]\nv = [1, 2]", "would reveal them"),
         ('[types]\nv = "date"', "is date, but not all"),
     ):
         with pytest.raises(PolicyError, match=message):

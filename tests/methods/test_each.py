@@ -120,7 +120,7 @@ def test_the_claim_says_that_no_link_between_secrets_is_seen_and_the_audit_finds
     path.write_text(path.read_text().replace(", nor between one sensitive column and another", ""))
     audit = sf.audit(tmp_path / "r")
     assert audit.holds is False
-    assert audit.claims[0].note == "the claim is not made in the words that such a claim has"
+    assert audit.claims[0].note == "the claim is not worded as this version words such claims"
 
 
 @pytest.mark.parametrize("name", ["illness", "income"])

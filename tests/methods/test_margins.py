@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import FormatError, PolicyError
-from sfumato.methods.margins import Asked, planned
+from sfumato.methods.margins import MarginRequest, planned
 from tests.makers import closed_for, people
 
 VALUES = ("a", "b", "c", "d")
@@ -33,7 +33,7 @@ def made(**options):
 
 
 def test_tables_are_usual_from_a_hundred_thousand_people_on():
-    asked = Asked(("age", "sex"), 99_999, 4, 1, several=False)
+    asked = MarginRequest(("age", "sex"), 99_999, 4, 1, several=False)
     gamma = Fraction(3)
     assert planned(None, gamma, asked) is None
     plan = planned(None, gamma, asked._replace(people=100_000))

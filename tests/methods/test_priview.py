@@ -82,7 +82,7 @@ def test_only_a_reader_can_be_promised_anything(table):
         PriView(grouping="paper").run(table, ASKED)
     with pytest.raises(NotProvable, match="not against 'engineer'"):
         PAPER.run(table, PresenceAssociation("1/4", "1/3"))
-    with pytest.raises(PolicyError, match="say how well"):
+    with pytest.raises(PolicyError, match="sets no bound on presence"):
         PriView().run(table, LDiversity(2, against="reader"))
 
 

@@ -196,7 +196,7 @@ def test_numbers_and_compound_values_can_be_declared():
     assert release.domain.table["x"].to_pylist() == [1.5, 2.0, 2.0, 7.0, 9.0]
     for label, message in (
         ("9", "should have 2 parts"),
-        ("9.0 / v", "not how it is published"),
+        ("9.0 / v", "published spelling"),
     ):
         wrong = {**shares, label: 1}
         with pytest.raises(PolicyError, match=message):

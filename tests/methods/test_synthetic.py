@@ -161,7 +161,7 @@ def test_what_does_not_go_together_is_refused(method, requirement, told):
     ("options", "told"),
     [
         ({"epsilon": 0}, "from 0.001 to 20"),
-        ({"values": ["a", "b"]}, "go together"),
+        ({"values": ["a", "b"]}, "given together"),
         ({"values": ["a", "b"], "otherwise": "c"}, "otherwise"),
         ({"degree": 2, "theta": 5}, "one of the two"),
         ({"theta": 0}, "above 0"),

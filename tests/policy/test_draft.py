@@ -193,7 +193,7 @@ def test_how_the_file_is_read_can_be_said(tmp_path: Path) -> None:
         draft_policy(path, delimiter=":", encoding="utf-8")
     parquet = tmp_path / "data.parquet"
     write_table(sample("hospital", 50, 1), parquet)
-    with pytest.raises(InputError, match="no text file"):
+    with pytest.raises(InputError, match="not a text file"):
         draft_policy(parquet, delimiter=";")
 
 

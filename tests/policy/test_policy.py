@@ -125,28 +125,6 @@ def test_method_options_without_a_name_belong_to_the_usual_method() -> None:
     assert Policy.parse(hiding + "[method]\nfloor = 30\n").method == Ambiguity(floor=30)
 
 
-@pytest.mark.parametrize(
-    ("written", "place", "spelling"),
-    [
-        ('name = "buckets"', "name", 'name = "boxes"'),
-        ('name = "buckets"\nlocality = "boxes"', "name", 'name = "boxes", and leave out locality'),
-        ('name = "buckets"\nlocality = "none"', "name", 'name = "multi-size", and leave out locality'),
-        ('name = "buckets"\nlocality = "near"', "name", 'name = "near-groups" and form = "buckets", and leave out locality'),
-        ('name = "buckets"\nlocality = "none"\ndecoys = 1', "name", 'name = "decoys", and leave out locality'),
-        ('name = "buckets"\ndecoys = 2\nguard_decoys = true', "name", 'name = "decoys"'),
-        ('locality = "boxes"', "locality", 'name = "boxes", and leave out locality'),
-        ('locality = "none"', "locality", 'name = "multi-size", and leave out locality'),
-        ('locality = "near"\nfloor = 20', "locality", 'name = "near-groups" and form = "buckets", and leave out locality'),
-        ('name = "boxes"\nlocality = "boxes"', "locality", 'name = "boxes", and leave out locality'),
-    ],
-)
-def test_an_old_spelling_is_an_error_that_gives_the_new_one(written: str, place: str, spelling: str) -> None:
-    with pytest.raises(PolicyError) as caught:
-        Policy.parse(SMALL + f"[method]\n{written}\n")
-    assert caught.value.message == f"[method] {place}: buckets are a form now, and several methods make them"
-    assert caught.value.hint == f"write {spelling}"
-
-
 @pytest.mark.parametrize("key", ["inside", "decoys", "guard_decoys", "strategy", "max_size"])
 def test_an_option_of_another_method_is_an_unknown_key(key: str) -> None:
     assert refusal(SMALL + f"[method]\nname = 'boxes'\n{key} = 1\n").startswith(f"[method] {key}: unknown key")

@@ -133,7 +133,7 @@ def test_the_outer_adversary_rules_and_the_documentation_says_so():
     asked = PresenceAssociation("1/4", FPrivacy(theta=1, offset="0.1", against="engineer"), against="reader")
     assert asked.beta.against == "reader"
     assert "rules over" in PresenceAssociation.__doc__
-    with pytest.raises(PolicyError, match="say against whom once"):
+    with pytest.raises(PolicyError, match="give against once"):
         PresenceAssociation("1/4", FPrivacy(theta=1, offset="0.1", against="insider"), against="reader")
 
 

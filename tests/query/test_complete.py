@@ -141,10 +141,10 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
 @pytest.mark.parametrize(
     ("form", "reason"),
     [
-        ("ranges", "be made up"),
+        ("ranges", "ranges instead"),
         ("columns", "one person's"),
         ("views", "one person's"),
-        ("synthetic", "nobody's"),
+        ("synthetic", "synthetic table"),
     ],
 )
 def test_forms_that_cannot_be_completed_say_why(form: str, reason: str) -> None:

@@ -106,10 +106,10 @@ def test_other_figures_of_who_has_a_value(both):
         ("diagnosis <> 'i3'", "may mean two things"),
         ("diagnosis IS NULL AND diagnosis = 'i4'", "not published"),
         ("SELECT diagnosis, ward, COUNT(*) GROUP BY diagnosis, ward", "two secrets"),
-        ("SELECT COUNT(*), SHARE(diagnosis = 'i3') WHERE diagnosis = 'i4'", "more than one figure"),
+        ("SELECT COUNT(*), SHARE(diagnosis = 'i3') WHERE diagnosis = 'i4'", "more than one such figure"),
         ("SELECT SUM(rows)", "not counted here"),
         ("SELECT AVG(diagnosis)", "several values of 'diagnosis'"),
-        ("SELECT diagnosis, AVG(age) GROUP BY diagnosis", "one of COUNT"),
+        ("SELECT diagnosis, AVG(age) GROUP BY diagnosis", "only COUNT"),
         ("encounters = 3", "no column 'encounters'"),
     ],
 )
@@ -220,7 +220,7 @@ def test_two_groups_are_compared_by_who_has_a_value(both):
     guessed = release.compare("sex = 'f'", "sex = 'm'", of="SHARE(diagnosis IN ('i3', 'i4'))")
     assert guessed.difference.low is None
     assert APART in guessed.difference.note
-    with pytest.raises(QueryError, match="more than one figure"):
+    with pytest.raises(QueryError, match="more than one such figure"):
         release.compare("diagnosis = 'i3'", "diagnosis = 'i4'")
 
 

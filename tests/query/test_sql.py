@@ -77,7 +77,7 @@ def test_group_by_columns_are_kept_in_their_order() -> None:
         ("1 = 1", "needs a column"),
         ("SELECT sex, COUNT(*)", "not grouped by"),
         ("GROUP BY sex, sex", "twice"),
-        ("((a = 1", "not SQL"),
+        ("((a = 1", "not valid SQL"),
         ("a = 1; b = 2", "one query"),
         ("DROP TABLE people", "DROP"),
         ("CASE WHEN a = 1 THEN 2 END", "CASE"),

@@ -85,7 +85,7 @@ def test_a_recoded_column_that_moved_is_understood_in_original_terms():
 
 @pytest.mark.parametrize("estimator", ["likelihood", "best"])
 def test_other_estimators_are_refused(estimator):
-    with pytest.raises(QueryError, match=r"expected 'paper'.* for views"):
+    with pytest.raises(QueryError, match="'paper'"):
         views_of(SIX, [0] * 6, ["age"]).count("age = 1", estimator=estimator)
 
 

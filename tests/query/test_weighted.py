@@ -160,13 +160,13 @@ def test_completed_tables_keep_the_weight(release):
 
 def test_what_shows_no_weights_of_people_is_not_weighted():
     plain = sf.publish(FRAME, sf.LDiversity(2), quasi=["age", "sex", "region"], sensitive="ill", method=Boxes(), random=1)
-    with pytest.raises(QueryError, match="no weight"):
+    with pytest.raises(QueryError, match="no survey weight"):
         plain.count("ill = 'x'", weighted=True)
     ranges = sf.publish(
         FRAME, sf.LDiversity(2, against="reader"), quasi=["age", "sex", "region"], sensitive="ill", weight=BINS,
         method=Mondrian(), random=1,
     )  # fmt: skip
-    with pytest.raises(QueryError, match="everybody's own weight"):
+    with pytest.raises(QueryError, match="each person's weight"):
         ranges.count("ill = 'x'", weighted=True)
 
 

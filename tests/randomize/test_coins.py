@@ -76,7 +76,7 @@ def test_every_row_draws_with_its_own_chances():
 
 
 def test_chances_beyond_one_are_refused():
-    with pytest.raises(ValueError, match="leave something of 1"):
+    with pytest.raises(ValueError, match="less than 1"):
         Choices([(Fraction(2, 3), Fraction(2, 3), Fraction(0))])
 
 

@@ -36,23 +36,23 @@ def weighed(form):
 
 SETS = {"ill": {"values": ["flu"], "bound": "1/2"}}
 BROKEN = {
-    "method": (lambda: changed("buckets", method={"package": "magic 1.0"}), "has the name of one of sfumato's"),
+    "method": (lambda: changed("buckets", method={"package": "magic 1.0"}), "has the name of a method of sfumato"),
     "form": (lambda: changed("weaker", form="buckets"), "'ring' does not make the form 'buckets'"),
     "form-asked": (lambda: changed("ranges", method={"form": "buckets"}), "asked for 'buckets', and the form is 'ranges'"),
     "basis": (lambda: changed("buckets", basis="tight"), "the basis is 'tight', and 'multi-size'"),
     "decoys": (lambda: changed("buckets", parameters={"decoys": 1}, values=None), "parameters.decoys is 1, and the method has 0"),
     "suppression": (lambda: changed("buckets", parameters={"suppression": True}, values=None), "does not suppress"),
     "weaker-claim": (lambda: without("weaker", "matches"), "parameters.matches is missing"),
-    "growth": (lambda: changed("buckets", parameters={"gamma": "2"}), "parameters.gamma has no place here"),
+    "growth": (lambda: changed("buckets", parameters={"gamma": "2"}), "parameters.gamma must not be stated"),
     "noise": (lambda: changed("synthetic", parameters={"noise": "sfumato"}), "does not say who draws noise"),
     "note": (
         lambda: changed("note", parameters={"note": "k-anonymity makes no claim about sensitive values"}),
         "parameters.note",
     ),
     "values": (lambda: changed("columns", values=None), "values are not listed"),
-    "seed": (lambda: changed("buckets", seeded=False, reproducible=True), "reproducible, and not seeded"),
+    "seed": (lambda: changed("buckets", seeded=False, reproducible=True), "reproducible but not seeded"),
     "sets": (lambda: changed("buckets", requirement={"sets": SETS}), "'multi-size' keeps no bounds on sets"),
-    "columns": (lambda: changed("buckets", requirement={"columns": {"value": {}}}), "not protected each by itself"),
+    "columns": (lambda: changed("buckets", requirement={"columns": {"value": {}}}), "not each protected by itself"),
     "weight": (lambda: weighed("weaker"), "secrets may have gone into making the weight"),
     "bundles": (lambda: bundled("buckets"), "'multi-size' gives everybody one value in the form 'buckets'"),
 }

@@ -64,7 +64,7 @@ def test_a_word_more_or_less_in_the_manifest_is_refused(tmp_path, change):
 
 def test_it_says_that_its_records_are_nobodys():
     assert repr(RELEASE) == "SyntheticRelease(200 synthetic records; age, sex → value)"
-    with pytest.raises(FormatError, match="shows nobody"):
+    with pytest.raises(FormatError, match="show no person"):
         RELEASE.presence([{"age": 30, "sex": "f"}])
 
 

@@ -107,6 +107,17 @@ def test_every_seed_is_measured_and_a_claim_says_in_how_many_it_holds(tmp_path: 
     assert pages.claims_of(study, result, verdict) == ["✗ a is less than b (2 of 5 seeds)", "✓ a is three (1 of 5 seeds)"]
 
 
+def test_estimates_of_several_seeds_stand_side_by_side(tmp_path: Path) -> None:
+    def measure(source: Source, *, people: int, seed: int) -> list[dict[str, float]]:
+        return [{"truth": 10.0, "estimate": 10.0 + (-1) ** seed}]
+
+    study = replace(made([]), measure=measure, quick={"people": 1, "seeds": 2}, pooled=True)
+    run("some", study, "quick", tmp_path)
+    result = load("some", "quick", tmp_path)
+    assert result is not None
+    assert [row["estimate"] for row in result.rows] == [9.0, 11.0]  # their mean is 10, which no release says
+
+
 def test_what_names_a_case_may_not_differ_between_seeds() -> None:
     assert averaged([[{"x": "a", "y": 1}], [{"x": "a", "y": 2}]]) == [{"x": "a", "y": 1.5}]
     assert averaged([[{"y": 1.0}], [{"y": None}]]) == [{"y": None}]
@@ -158,6 +169,18 @@ def test_every_study_has_the_papers_settings_and_is_on_the_page_with_its_picture
     assert study.quick.keys() == study.full.keys()
     assert set(study.printed) <= set(study.full)
     assert study.full.get("seeds", 5) >= 5
+
+
+def test_every_study_is_found_by_the_number_of_its_figure() -> None:
+    from sfumato.studies.figures import BY_NUMBER
+
+    here = [here for entries in BY_NUMBER.values() for _, here in entries]
+    assert set(names()) <= set(here)
+    assert all(one in names() for one in here if one[:3].isdigit() and one[3:4] == "-")
+    root = DOCS.parent
+    told = {word.strip("(),;") for one in here for word in one.split() if word.startswith("tests/")}
+    assert told
+    assert all((root / path).exists() for path in told)
 
 
 def test_a_paper_stands_for_all_its_studies_and_those_that_share_releases_are_one_task(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def published(page: Page, place: Path) -> Path:
 
 def test_a_draft_is_not_published(page: Page, place: Path) -> None:
     page.open("/publish").press("publish")
-    assert "nobody has reviewed" in page.text("outcome", "reviewed")
+    assert "unreviewed draft" in page.text("outcome", "reviewed")
     assert not (place / "release").exists()
 
 

@@ -133,7 +133,7 @@ def test_one_column_and_one_row_a_person_is_the_short_spelling():
         ({"secrets": {"x": []}}, "mean the same"),
         ({"secrets": ["d"]}, "name = columns"),
         ({"secrets": {"x": ["d", "e"], "y": ["f", "g"]}, "protect": "combination"}, "protected by itself"),
-        ({"secrets": {"x": ["d", "e"]}, "missing": {"x": "drop"}}, "leave her out"),
+        ({"secrets": {"x": ["d", "e"]}, "missing": {"x": "drop"}}, "an empty cell drops no person"),
     ],
 )
 def test_secrets_that_make_no_sense_are_refused(told, said):

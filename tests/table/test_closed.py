@@ -128,9 +128,9 @@ def test_combinations_that_are_not_declared_have_otherwise():
         ([" a", "b"], "b", {}, "' a'"),
         (["2024-01-01", "2024-01-02 12:00:00"], "2024-01-01", {}, "'2024-01-01'"),
         (["1", "1.0", "x"], "x", {}, "are one value"),
-        (["a", "b"], "b", {"missing": {"v": "error"}}, "would tell it"),
-        (["a", "b"], "b", {"missing": {"v": "drop"}}, "would tell it"),
-        (["a", "b"], "b", {"domains": {"v": ["a", "b"]}}, "would tell them"),
+        (["a", "b"], "b", {"missing": {"v": "error"}}, "would reveal it"),
+        (["a", "b"], "b", {"missing": {"v": "drop"}}, "would reveal it"),
+        (["a", "b"], "b", {"domains": {"v": ["a", "b"]}}, "would reveal them"),
     ],
 )
 def test_what_could_tell_or_cannot_be_told_apart_is_refused_before_a_table_is_read(values, otherwise, more, message):

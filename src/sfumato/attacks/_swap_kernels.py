@@ -37,7 +37,7 @@ class SwapWalk(NamedTuple):
     word: Any
 
 
-class Model(NamedTuple):
+class ModelChances(NamedTuple):
     """Chances of a model: by box its cells and goals from `cells[box]` and `goal[box]` on, its chances from `place[box]` on."""
 
     cells: Any
@@ -123,7 +123,7 @@ def learn_by_swaps(
 
 
 @njit(cache=True)
-def read_chances(cell: Any, box: Any, model: Model, groups: SortedGroups, out: Any) -> None:
+def read_chances(cell: Any, box: Any, model: ModelChances, groups: SortedGroups, out: Any) -> None:
     """Write the model's chances of every person in the order of her group's values; 0 for a value without a goal."""
     cells, goal, goal_value, place, chances = model
     _, entry, value, offset = groups

@@ -20,7 +20,7 @@ def composition(sight: Sight) -> Iterator[Posteriors]:
     noisy boxes, whose odds multiply.
     """
     if not sight.others:
-        raise NotApplicable("it needs another release about the same people (others=…, --with DIR)")
+        raise NotApplicable("needs another release about the same people (others=…, --with DIR)")
     every = [sight.reader, *(_as_numbered(other, sight) for other in sight.others)]
     yield intersect(every)
     product = np.ones_like(sight.reader)

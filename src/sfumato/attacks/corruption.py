@@ -32,13 +32,15 @@ def corruption(sight: Sight) -> Iterator[Posteriors]:
     release: Any = sight.release
     if release.shown_as.by_coin:
         yield Posteriors(
-            sight.reader, "all others known", note="each value has a coin of its own: others' values tell nothing of it"
+            sight.reader,
+            "all others known",
+            note="values are randomized independently: other people's values tell nothing about this one",
         )
         return
     if not release.shown_as.of_people or "weaker_claim" in release.manifest.parameters:
-        raise NotApplicable("there are no groups of whose people somebody could know some")
+        raise NotApplicable("the release has no groups, so there are no group members whose values an insider could know")
     if not len(sight.informant.groups):
-        raise NotApplicable("with decoys or noise nobody knows who is in a group of people whom quasi values do not tell apart")
+        raise NotApplicable("with decoys or noise, who is in a group is unknown where groups share quasi values")
     if release.noisy:
         asked = sight.informant.ask(1.0)
         yield Posteriors(_behind_noise(release, asked), "all others known", asked=asked.number)

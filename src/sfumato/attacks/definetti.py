@@ -25,7 +25,9 @@ def definetti(sight: Sight) -> Iterator[Posteriors]:
     """Yield the posterior of naive Bayes with a Dirichlet prior over all placements: sampled by swaps, and by EM."""
     people = members(sight)
     if not people.whole or people.decoys:
-        raise NotApplicable("counts have noise, or values are decoys: there are no placements of all values to walk through")
+        raise NotApplicable(
+            "counts have noise, or some values are decoys, so that there are no assignments of values to people to sample"
+        )
     sampled = people.to_victims(by_swaps(people, sight.random.spawn(1)))
     yield Posteriors(sampled, "by swaps", error=_ERRORS * np.sqrt(sampled * (1 - sampled) / (SWEEPS - BURN)))
     yield Posteriors(people.to_victims(by_rounds(people)), "by EM")

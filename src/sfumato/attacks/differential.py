@@ -107,7 +107,7 @@ def differential_inference(
     """
     limits = np.array([bounds[label] for label in table.sensitive.labels])
     if not (limits < 1).any():
-        raise InputError("every bound is 1, so that nothing can be told beyond it", hint="a policy that bounds some value")
+        raise InputError("every bound is 1, so that no belief can exceed it", hint="a policy that bounds some value")
     cells = _cells(table, limits)
     x, y, value, _ = cells
     over = y / x > limits[value]
@@ -130,7 +130,7 @@ def differential_inference(
 Where = tuple[tuple[int, ...], int]
 
 
-class Cells(NamedTuple):
+class CountedCells(NamedTuple):
     """The groups of one or two quasi columns with every bounded value that they have: people, how many have it, which it is."""
 
     size: Any
@@ -145,7 +145,7 @@ class Cells(NamedTuple):
         return table.sensitive.labels[value], float(limits[value]), names, size, float(self.count[at] / size)
 
 
-def _cells(table: Table, limits: Floats) -> Cells:
+def _cells(table: Table, limits: Floats) -> CountedCells:
     """Return every cell of a table."""
     values = len(limits)
     sizes, counts, which = [], [], []
@@ -159,7 +159,7 @@ def _cells(table: Table, limits: Floats) -> Cells:
         counts.append(many[kept])
         which.append(pairs[kept] % values)
         where += [(chosen, int(cell)) for cell in pairs[kept] // values]
-    return Cells(np.concatenate(sizes), np.concatenate(counts), np.concatenate(which), where)
+    return CountedCells(np.concatenate(sizes), np.concatenate(counts), np.concatenate(which), where)
 
 
 def _key(table: Table, chosen: tuple[int, ...]) -> Any:
@@ -169,7 +169,7 @@ def _key(table: Table, chosen: tuple[int, ...]) -> Any:
     return key
 
 
-def _people(table: Table, cells: Cells, sure: Any) -> float:
+def _people(table: Table, cells: CountedCells, sure: Any) -> float:
     """Return the share of people who have a value in a group where it is told to be above its bound."""
     above = np.zeros(table.rows, bool)
     codes = table.sensitive.codes.astype(np.int64)

@@ -35,7 +35,7 @@ def foreground(sight: Sight) -> Iterator[Posteriors]:
 
 
 def excluded(tables: Sequence[Floats]) -> tuple[Floats, int]:
-    """Return logarithms of weights, of all columns, very small for pairs that hardly ever go together; and how many pairs.
+    """Return logarithms of weights, of all columns, very small for pairs that hardly ever occur together; and how many pairs.
 
     Spread counts are diluted by what groups mix, so that few pairs are found where groups are large: that is what a reader of
     this release can learn, and no more.

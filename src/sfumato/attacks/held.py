@@ -91,14 +91,16 @@ def number_of_values(sight: HeldSight) -> Floats:
 
 
 HELD: Mapping[str, HeldAttack] = {
-    "random-worlds": HeldAttack("reader", "takes every placement of what a group's people have as equally likely", random_worlds),
+    "random-worlds": HeldAttack(
+        "reader", "takes all assignments of a group's values to its people as equally likely", random_worlds
+    ),
     "number-of-rows": HeldAttack("counter", "knows how many rows everybody has, also inside a band", number_of_rows),
     "number-of-values": HeldAttack("counter", "knows how many values everybody has", number_of_values),
 }
 """Every adversary of people who may have several values, by name."""
 
 OTHERS: Mapping[str, Any] = {
-    "rows": "rows of one person are one person here, so that there is nothing to put together",
+    "rows": "rows of one person are published together here, so that there is nothing to combine",
     "minimality": "it reruns programs with one value a person; every rerun of small tables is enumerated in the tests",
 }
 ONE_VALUE = "it is for one value a person, and people may have several here"

@@ -1,4 +1,4 @@
-"""How quasi and sensitive values go together, learned from a release alone: what every statistical attack begins with.
+"""How quasi and sensitive values are associated, learned from a release alone: what every statistical attack begins with.
 
 Per quasi column a table of how many people seem to have a code and a value, as each form shows it:
 
@@ -83,9 +83,9 @@ def learned(sight: Sight) -> LearnedCounts:
 
 
 def learn(release: Release, everybody: pa.Table) -> LearnedCounts:
-    """Return what a release teaches about how quasi and sensitive values go together; `everybody` fixes the codes of ranges."""
+    """Return how a release associates quasi and sensitive values; `everybody` fixes the codes of ranges."""
     if release.form not in _LEARN:
-        raise NotApplicable(f"nobody has said how a release of the form {release.form!r} teaches anything")
+        raise NotApplicable(f"no way to learn from a release of the form {release.form!r} is implemented")
     return _LEARN[release.form](release, everybody)
 
 

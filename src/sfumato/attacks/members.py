@@ -23,7 +23,7 @@ from sfumato.table.column import Column
 
 
 class NotApplicable(Exception):  # noqa: N818  (no error: an attack that makes no sense here, with the reason)
-    """Why an attack makes no sense on such a release."""
+    """An attack does not apply to such a release; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def members(sight: Sight) -> Members:
     if "members" not in sight.shared:
         find = _FIND.get(sight.release.form)
         if find is None:
-            raise NotApplicable(f"a release of the form {sight.release.form!r} puts nobody into a group")
+            raise NotApplicable(f"a release of the form {sight.release.form!r} has no groups")
         sight.shared["members"] = find(sight.release, sight)
     everybody: Members = sight.shared["members"]
     return everybody
@@ -138,7 +138,7 @@ def _buckets(release: BucketsRelease, sight: Sight) -> Members:
 
 def _by_containment(release: RangesRelease, sight: Sight) -> Members:
     if "weaker_claim" in release.manifest.parameters:
-        raise NotApplicable("records have ranges of their own: nobody is in one group")
+        raise NotApplicable("records have ranges of their own, so there are no groups")
 
     start, value, count = release.shown
     group = one_range(release, sight.everybody)

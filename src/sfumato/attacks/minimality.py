@@ -29,7 +29,7 @@ from sfumato.release.programs import program_of, refuses_by_bounds
 BURN, SWEEPS = 100, 1_500
 _ERRORS = 5.0
 
-NOTHING = "no decision looked at where values fell inside a group: every placement stays as likely as any other"
+NOTHING = "no decision depended on who in a group has which value: all assignments stay equally likely"
 
 
 def minimality(sight: Sight) -> Iterator[Posteriors]:
@@ -37,7 +37,7 @@ def minimality(sight: Sight) -> Iterator[Posteriors]:
     release: Any = sight.release
     manifest, basis = release.manifest, release.manifest.rests_on
     if not basis.by_histograms:
-        raise NotApplicable("no group depends on where values fell, so that nothing can be rerun to find out")
+        raise NotApplicable("groups do not depend on sensitive values, so rerunning the program reveals nothing")
     if sight.everybody.num_rows <= TINY:
         yield rerun_links(sight) if manifest.own_ranges else rerun(sight)
         return
@@ -47,7 +47,7 @@ def minimality(sight: Sight) -> Iterator[Posteriors]:
     program = program_of(manifest.method)
     if release.decoys or program is None or not program.cuts:
         name = manifest.method.get("name")
-        raise NotApplicable(f"nobody has written the program of {name!r} as a rule for placements; tiny tables are rerun exactly")
+        raise NotApplicable(f"no sampler is implemented for the program of {name!r}; only tiny tables are rerun exactly")
     people = members(sight)
     yield _sampled(sight, people, soft=basis.keeps_accounts)
 
@@ -59,7 +59,7 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
     if not program_of(release.manifest.method).one_level:  # type: ignore[union-attr]
         space = space.lines
     if space.missing.any():
-        raise NotApplicable("missing numbers may go to either side of a cut, which the sampler does not know")
+        raise NotApplicable("the sampler does not support missing numbers, which may go to either side of a cut")
     held = np.zeros(len(people.codes), np.int64)
     word = sight.random.spawn(2).words(1).copy()
     swaps.deal(people.start, people.entry, people.count, word, held)
@@ -74,8 +74,8 @@ def _sampled(sight: Sight, people: Members, *, soft: bool) -> Posteriors:
         tests = box.tests() if soft else box.boundaries()
         if tests is None:
             continue
-        *cut, chance = tests
-        cuts, walk = kernels.Boundaries(*map(np.ascontiguousarray, cut)), kernels.BoundaryWalk(BURN, SWEEPS, word)
+        cuts, chance = tests
+        cuts, walk = kernels.Boundaries(*map(np.ascontiguousarray, cuts)), kernels.BoundaryWalk(BURN, SWEEPS, word)
         tally, value = np.zeros((len(codes), len(total))), held[mine].copy()
         if soft:
             kernels.walk_tested(codes, cuts, chance, value, total, walk, tally)
@@ -125,11 +125,11 @@ class _FinalBox:
         room = np.floor(self._limits[None, :] * np.atleast_1d(size)[:, None] * (1 + 1e-12)).astype(np.int64)
         return np.where(self._limits[None, :] < 1, room, 1 << 40)
 
-    def boundaries(self) -> Any:
-        """Return every boundary that a tight cut may have, with the caps of both sides; None where nothing was refused."""
+    def boundaries(self) -> tuple[kernels.Boundaries, float] | None:
+        """Return every boundary that a tight cut may have, refused without coins; None where nothing was refused."""
         method = self._release.manifest.method
         if not refuses_by_bounds(method):
-            raise NotApplicable("of Mondrian's rules only strict cuts under bounds are written as a rule for placements")
+            raise NotApplicable("of Mondrian's rules the sampler supports only strict cuts under bounds")
         program = program_of(method)
         share = -(-self._size // LEAST_SHARE) if program is not None and program.least_share else 0
         least = max(self._floor, share)
@@ -144,10 +144,10 @@ class _FinalBox:
         if not cuts:
             return None
         column, last, also, left = np.array(cuts).T
-        return column, last, also, self._caps(left), self._caps(self._size - left), 0.0
+        return kernels.Boundaries(column, last, also, self._caps(left), self._caps(self._size - left)), 0.0
 
-    def tests(self) -> Any:
-        """Return the boundaries that soft cuts tested, with the caps they were tested by; None where there was no test.
+    def tests(self) -> tuple[kernels.Boundaries, float] | None:
+        """Return the boundaries that soft cuts tested, and the chance of a coin that refuses; None where there was no test.
 
         What the box had told before follows from what it told in the end, by one refusal less for every test.
         """
@@ -156,7 +156,7 @@ class _FinalBox:
         for many in range(SoftTests.tests, 0, -1):
             tests = self._tried(min(1.0, account / chance**many), chance)
             if len(tests) == many:
-                return *(np.array(part) for part in zip(*tests, strict=True)), chance
+                return kernels.Boundaries(*(np.array(part) for part in zip(*tests, strict=True))), chance
         return None
 
     def _patience(self) -> int:

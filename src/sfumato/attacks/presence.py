@@ -22,7 +22,7 @@ def presence(sight: Sight) -> Iterator[Posteriors]:
     """
     release: Any = sight.release
     if not release.shown_as.of_people:
-        raise NotApplicable("synthetic records are nobody's, so that no row tells who is in the table")
+        raise NotApplicable("synthetic records belong to no person, so that no row tells who is in the table")
     away = sight.outsiders
     yield Posteriors(
         _pair(_alone(release, sight.people)),

@@ -15,7 +15,7 @@ from sfumato.attacks.sight import Sight
 def random_worlds(sight: Sight) -> Iterator[Posteriors]:
     """Yield the beliefs of a reader to whom all placements of a group's values on its people are equally likely ([F' §3.1])."""
     if not sight.release.shown_as.of_people:
-        raise NotApplicable("synthetic records are nobody's: there are no placements to count")
+        raise NotApplicable("synthetic records belong to no person: there are no assignments to count")
     error = 1.0 if _shares_unknown(sight.release) else 0.0
     note = "the shares of each part are estimated, while the claim speaks of the true ones: nothing is refuted" if error else ""
     yield Posteriors(sight.reader, note=note, error=error, largest=sight.largest)

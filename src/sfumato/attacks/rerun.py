@@ -68,7 +68,7 @@ def program_of(release: Any) -> tuple[Any, Any]:
         )
         return made, MODELS[requirement.pop("model")](**requirement)
     except (KeyError, TypeError, SfumatoError):
-        raise NotApplicable("the manifest's method or requirement cannot be made again here") from None
+        raise NotApplicable("the manifest's method or requirement cannot be reconstructed") from None
 
 
 def placements(people: Members) -> Iterator[Integers]:

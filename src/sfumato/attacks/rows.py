@@ -21,9 +21,9 @@ def rows(sight: Sight) -> Iterator[Posteriors]:
     she has a value in some of them: 1 − Π (1 − bᵢ). With one row a person (`[people]`) there is nothing to link.
     """
     if not sight.release.shown_as.of_people:
-        raise NotApplicable("synthetic records are nobody's")
+        raise NotApplicable("synthetic records belong to no person")
     if sight.persons is None:
-        raise NotApplicable("nobody said which rows are one person's (persons=…, --person COLUMN)")
+        raise NotApplicable("which rows belong to one person was not given (persons=…, --person COLUMN)")
     persons = np.unique(sight.persons, return_inverse=True)[1]
     mine = np.flatnonzero(np.isin(persons, persons[sight.victims]))
     beliefs = believed(sight.release, sight.everybody.take(pa.array(mine)), sight.shares)

@@ -17,7 +17,7 @@ from sfumato.errors import PolicyError, did_you_mean
 def skewness(sight: Sight) -> Iterator[Posteriors]:
     """Yield the largest belief / share of a reader, and her belief in each set of values that the user or the policy named."""
     if not sight.release.shown_as.of_people:
-        raise NotApplicable("synthetic records are nobody's: a reader has no belief to compare with shares")
+        raise NotApplicable("synthetic records belong to no person: a reader has no belief to compare with shares")
     yield Posteriors(
         sight.reader,
         "of single values",

@@ -51,7 +51,7 @@ def _chances(people: Members, model: Any) -> Floats:
     """Return the model's chances of everybody, in the order of her group's values; its people stand in the same order."""
     flat = np.zeros(int(people.offset[-1]))
     goals, cells = model.goals, model.cells
-    known = swaps.Model(cells.start, goals.entry, goals.value, model.place, model.chances)
+    known = swaps.ModelChances(cells.start, goals.entry, goals.value, model.place, model.chances)
     swaps.read_chances(cells.cell, people.group, known, people.laid_out, flat)
     return flat
 

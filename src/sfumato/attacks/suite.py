@@ -56,14 +56,19 @@ class Attack:
 ATTACKS: dict[str, Attack] = {
     attack.name: attack
     for attack in (
-        Attack("random-worlds", "reader", "takes every placement of a group's values as equally likely", "random_worlds"),
-        Attack("nb", "statistician", "learns how columns go together and names the likeliest value", "naive_bayes"),
-        Attack("statistician", "statistician", "puts a group's values on the people they fit best", "statistician"),
+        Attack(
+            "random-worlds",
+            "reader",
+            "takes all assignments of a group's values to its people as equally likely",
+            "random_worlds",
+        ),
+        Attack("nb", "statistician", "learns how columns are associated and names the likeliest value", "naive_bayes"),
+        Attack("statistician", "statistician", "assigns a group's values to the people they fit best", "statistician"),
         Attack("definetti", "statistician", "lets groups teach about each other, as exchangeable people do", "definetti"),
-        Attack("corruption", "insider", "knows what others of the group have", "corruption"),
+        Attack("corruption", "insider", "knows values of other people of the group", "corruption"),
         Attack("minimality", "engineer", "reruns the program and strikes out what would have led elsewhere", "minimality"),
         Attack("foreground", "statistician", "strikes values out that patterns of the release make unlikely", "foreground"),
-        Attack("composition", "holder", "puts two releases about the same people together", "composition"),
+        Attack("composition", "holder", "combines two releases about the same people", "composition"),
         Attack("skewness", "reader", "compares her belief with the share of a value, and of sets of values", "skewness"),
         Attack("containment", "reader", "takes every group whose ranges may hold a person", "containment"),
         Attack(PRESENCE, "stranger", "asks whether a person is in the table at all", "presence"),
@@ -107,7 +112,7 @@ def attack(
     if release.manifest.bundled:
         return _held(release, table, attacks, coins.spawn(0), progress or silent)
     if len(release.each) > 1:
-        return _each(release, table, attacks, Given(outsiders, sets or {}, others, persons), coins, progress)
+        return _each(release, table, attacks, SideKnowledge(outsiders, sets or {}, others, persons), coins, progress)
     chosen = [ATTACKS[name] for name in _names(attacks)]
     tell = progress or silent
     require_same_people(release, table)
@@ -115,7 +120,7 @@ def attack(
         require_outsiders(release, outsiders)
     about = " / ".join(table.sensitive.domain.names)
     held = tuple(own for other in others if (own := _about(other, about)) is not None)
-    sight, judge = _prepare(release, table, Given(outsiders, sets or {}, held, persons), coins)
+    sight, judge = _prepare(release, table, SideKnowledge(outsiders, sets or {}, held, persons), coins)
     results: list[AttackResult] = []
     for number, attack in enumerate(chosen):
         tell(attack.name, number / len(chosen))
@@ -124,7 +129,7 @@ def attack(
     return results
 
 
-class Given(NamedTuple):
+class SideKnowledge(NamedTuple):
     """What is known beside a release and quasi values: see `attack`."""
 
     outsiders: Table | None
@@ -137,7 +142,7 @@ def _each(
     release: Any,
     table: Table,
     attacks: str | Iterable[str] | None,
-    given: Given,
+    given: SideKnowledge,
     coins: Randomness,
     progress: Progress | None,
 ) -> list[AttackResult]:
@@ -275,7 +280,7 @@ def _names(attacks: str | Iterable[str] | None, among: Mapping[str, Any] | None 
     return list(dict.fromkeys(asked))
 
 
-def _prepare(release: Release, table: Table, given: Given, coins: Randomness) -> tuple[Sight, Judge]:
+def _prepare(release: Release, table: Table, given: SideKnowledge, coins: Randomness) -> tuple[Sight, Judge]:
     """Return what attacks may see, and who judges them."""
     from sfumato.auditor.original import true_values
 
@@ -368,7 +373,7 @@ def require_same_people(release: Any, table: Table) -> None:
         many = np.bincount(key[: release.rows], minlength=int(key.max()) + 1)
         gone = int(np.maximum(np.bincount(key[release.rows :], minlength=len(many)) - many, 0).sum())
         if gone:
-            raise InputError(f"the release has no row with the quasi values of {gone:,} people of the table", hint=HINT)
+            raise InputError(f"{gone:,} people of the table have quasi values that no row of the release has", hint=HINT)
 
 
 def _require_columns(release: Any, table: Table) -> None:

@@ -59,7 +59,7 @@ class ReplayedCuts(NamedTuple):
     held: Any
 
 
-class Search(NamedTuple):
+class ReplaySearch(NamedTuple):
     """What is known: `unions` [× 5] of `members`, which ascend, their `cuts` [× lines × 4], `answers` [× 4: union, account,
     answer, next of equal hash], open `questions` [× 7], `heads` of the chains of unions and answers, and counters `now`.
     """
@@ -242,7 +242,7 @@ def _are_equal(boxes: Any, other: Any) -> bool:
 
 
 @njit(cache=True)
-def _add_union(boxes: Any, search: Search, among: Any, side: Any, wanted: int) -> int:
+def _add_union(boxes: Any, search: ReplaySearch, among: Any, side: Any, wanted: int) -> int:
     """Return the union of those boxes that are on a side, which is made unless there is one."""
     unions, members, now = search.unions, search.members, search.now
     new = now[UNIONS]
@@ -270,7 +270,7 @@ def _add_union(boxes: Any, search: Search, among: Any, side: Any, wanted: int) -
 
 
 @njit(cache=True)
-def _make_cut(case: ReplayedCuts, search: Search, u: int, cut: Any) -> None:
+def _make_cut(case: ReplayedCuts, search: ReplaySearch, u: int, cut: Any) -> None:
     """Find a cut of a union: a level of a category from all others where that is even enough, else the boundary.
 
     The first row of `case.held` are the union's events.
@@ -316,7 +316,7 @@ def _after_refusal(account: int, size: int, patience: int) -> int:
 
 
 @njit(cache=True)
-def _have_room(case: ReplayedCuts, search: Search, cut: Any, account: int) -> bool:
+def _have_room(case: ReplayedCuts, search: ReplaySearch, cut: Any, account: int) -> bool:
     """Return whether both sides of a cut, as they are, keep their caps; the first row of `case.held` are the events of both."""
     unions, ratios, both, held = search.unions, case.ratios, case.held[0], case.held[1]
     left, other = cut[LEFT], cut[RIGHT]
@@ -329,7 +329,7 @@ def _have_room(case: ReplayedCuts, search: Search, cut: Any, account: int) -> bo
 
 
 @njit(cache=True)
-def _next_side(case: ReplayedCuts, search: Search, question: Any) -> int:
+def _next_side(case: ReplayedCuts, search: ReplaySearch, question: Any) -> int:
     """Return the left side of the next cut that can have been made, ENDED where one that divides a box is; else NOT_YET."""
     u, ratios, held, cuts = question[OF], case.ratios, case.held[0], search.cuts[question[OF]]
     size = search.unions[u, SIZE]
@@ -359,7 +359,7 @@ def _next_side(case: ReplayedCuts, search: Search, question: Any) -> int:
 
 
 @njit(cache=True)
-def _go_on(case: ReplayedCuts, search: Search, question: Any) -> int:
+def _go_on(case: ReplayedCuts, search: ReplaySearch, question: Any) -> int:
     """Return the union that a question asks of next, or ENDED where its answer is known."""
     now, u, cuts = search.now, question[OF], search.cuts[question[OF]]
     size, most, first, behind = (
@@ -392,7 +392,7 @@ def _go_on(case: ReplayedCuts, search: Search, question: Any) -> int:
 
 
 @njit(cache=True)
-def _answer_of(search: Search, union: int, account: int) -> int:
+def _answer_of(search: ReplaySearch, union: int, account: int) -> int:
     """Return the known answer to a question, or NOT_YET."""
     answers = search.answers
     known = search.heads[1, (union * 65_599 + account) % search.heads.shape[1]]
@@ -404,7 +404,7 @@ def _answer_of(search: Search, union: int, account: int) -> int:
 
 
 @njit(cache=True)
-def _keep_answer(search: Search, question: Any) -> None:
+def _keep_answer(search: ReplaySearch, question: Any) -> None:
     new, heads, now = search.now[ANSWERS], search.heads, search.now
     key = (question[OF] * 65_599 + question[BEGAN]) % heads.shape[1]
     answer = search.answers[new]
@@ -414,7 +414,7 @@ def _keep_answer(search: Search, question: Any) -> None:
 
 
 @njit(cache=True)
-def _ask_of(search: Search, union: int, account: int) -> None:
+def _ask_of(search: ReplaySearch, union: int, account: int) -> None:
     """Open the question whether some coins lead from a union with this account, in billionths, to its boxes with theirs."""
     question = search.questions[search.now[DEPTH]]
     question[:] = 0
@@ -423,7 +423,7 @@ def _ask_of(search: Search, union: int, account: int) -> None:
 
 
 @njit(cache=True)
-def ask_of_whole(case: ReplayedCuts, search: Search, boxes: Any) -> bool:
+def ask_of_whole(case: ReplayedCuts, search: ReplaySearch, boxes: Any) -> bool:
     """Open the question of all boxes that were cut from one whole; False where arrays are too short."""
     many = search.now[UNIONS]
     behind = search.unions[many - 1, BEHIND] if many > 0 else 0
@@ -435,7 +435,7 @@ def ask_of_whole(case: ReplayedCuts, search: Search, boxes: Any) -> bool:
 
 
 @njit(cache=True)
-def answer_questions(case: ReplayedCuts, search: Search) -> int:
+def answer_questions(case: ReplayedCuts, search: ReplaySearch) -> int:
     """Answer the open questions: 1 or 0, NOT_YET where no steps are left, ROOM_WANTED where arrays are too short."""
     unions, questions, now = search.unions, search.questions, search.now
     lines = search.cuts.shape[1]

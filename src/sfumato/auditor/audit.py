@@ -223,7 +223,7 @@ TINY = 9
 """Tables of up to so many people can be rerun with every placement, whatever the method."""
 
 ENGINEER = ("minimality", "an engineer, who reruns the program")
-LEARNER = ("statistician", "somebody who learns from the release how columns go together")
+LEARNER = ("statistician", "somebody who learns from the release how columns are associated")
 KINDS = ("nb", "somebody who learns from the release what kinds of people have")
 ROWS = ("number-of-rows", "somebody who knows how many rows everybody has, also inside a band")
 NUMBERS = ("number-of-values", "somebody who knows how many values everybody has")

@@ -20,10 +20,10 @@ from sfumato.release.boxes import Sets
 from sfumato.release.held import Held
 from sfumato.release.manifest import Claim, Manifest
 
-Members = Mapping[str, tuple[str, ...]]
+SetMembers = Mapping[str, tuple[str, ...]]
 
 
-class Band(NamedTuple):
+class AuditedBand(NamedTuple):
     """The groups of one band, what they show, and the bounds of their people."""
 
     groups: Integers
@@ -57,12 +57,12 @@ def strata_of(release: Any) -> tuple[Integers, ...]:
     return tuple(np.flatnonzero(own == number) for number in np.unique(own)) if bands else ()
 
 
-def bands_of(release: Any, shown: ShownCounts, members: Members) -> list[Band]:
+def bands_of(release: Any, shown: ShownCounts, members: SetMembers) -> list[AuditedBand]:
     """Return every band with bounds of its own; `members` has the values of each set."""
     return [_band(release.manifest, shown, groups, members) for groups in strata_of(release)]
 
 
-def _band(manifest: Manifest, shown: ShownCounts, groups: Integers, members: Members) -> Band:
+def _band(manifest: Manifest, shown: ShownCounts, groups: Integers, members: SetMembers) -> AuditedBand:
     held = shown.held
     assert held is not None
     place = np.full(len(shown.sizes), -1, np.int32)
@@ -88,10 +88,10 @@ def _band(manifest: Manifest, shown: ShownCounts, groups: Integers, members: Mem
     names = [str(entry["set"]) for entry in manifest.sets]
     totals = dict(zip(names, own.held.set_totals(len(names)).tolist(), strict=True)) if own.held is not None else {}
     counts = Several(own.totals, own.people, {name: totals.get(name, 0) for name in members})
-    return Band(groups, own, AuditedBounds.read(manifest, counts, shown.labels))
+    return AuditedBand(groups, own, AuditedBounds.read(manifest, counts, shown.labels))
 
 
-def largest(bands: list[Band]) -> AuditedBounds:
+def largest(bands: list[AuditedBand]) -> AuditedBounds:
     """Return the largest bound of each value and set among the bands in which somebody has it."""
     first = bands[0].bounds
     known: dict[str, list[Fraction]] = {}
@@ -112,7 +112,7 @@ def largest(bands: list[Band]) -> AuditedBounds:
     )
 
 
-def counted_and_bounded(bands: Sequence[Band]) -> tuple[list[tuple[int, Fraction]], list[tuple[int, Fraction]]]:
+def counted_and_bounded(bands: Sequence[AuditedBand]) -> tuple[list[tuple[int, Fraction]], list[tuple[int, Fraction]]]:
     """Return how many people of each band have each value, and one of each set, each with its bound."""
     values = [(many, (band.bounds.known or {})[label]) for band in bands for label, many in band.shown.totals.items() if many]
     sets = [
@@ -123,7 +123,7 @@ def counted_and_bounded(bands: Sequence[Band]) -> tuple[list[tuple[int, Fraction
     return values, sets
 
 
-def open_in_bands(bands: Sequence[Band]) -> list[str]:
+def open_in_bands(bands: Sequence[AuditedBand]) -> list[str]:
     """Return how much of what people have has no bound in their band, in a sentence; nothing if all has one."""
     free = 0
     for band in bands:
@@ -138,7 +138,7 @@ def open_in_bands(bands: Sequence[Band]) -> list[str]:
     )
 
 
-def judge_bands(claim: Claim, case: Case[Any], bands: list[Band]) -> ClaimResult:
+def judge_bands(claim: Claim, case: Case[Any], bands: list[AuditedBand]) -> ClaimResult:
     """Return the judgement on one claim: it holds if it does in every band, and the band nearest to a bound speaks for all."""
     judged = [judge(claim, case, band.shown, band.bounds) for band in bands if band.shown.largest]
     if not judged:
@@ -152,7 +152,7 @@ def _nearness(claim: ClaimResult) -> Any:
     return claim.worst is not None, nearest_first(claim.worst or Fraction(0), Fraction(1) if claim.bound is None else claim.bound)
 
 
-def limits_by_group(labels: tuple[str, ...], groups: int, bands: list[Band]) -> Floats:
+def limits_by_group(labels: tuple[str, ...], groups: int, bands: list[AuditedBand]) -> Floats:
     """Return [groups × events]: the bound of every value, then of every set, for the people of each group."""
     limits = np.ones((groups, len(labels) + len(bands[0].bounds.sets)))
     for band in bands:

@@ -49,7 +49,7 @@ def audit_buckets(
     bounds = AuditedBounds.of(case, shown)
     problems = structure(manifest, shown, bounds, "st")
     if manifest.parameters.get("suppression") and not _may_suppress(manifest):
-        problems.append("the manifest states suppressed people, whom its method does not have")
+        problems.append("the manifest states suppressed people although its method suppresses nobody")
     if shown.decoys and shown.largest > 1:
         problems.append("with decoys a value must occur at most once in a group; here some occur more often")
     lost = 0

@@ -109,7 +109,7 @@ def declared_schema(manifest: Manifest) -> Schema:
     try:
         return Schema.from_dict(manifest.schema["declared"])
     except (SfumatoError, KeyError, TypeError):
-        raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
+        raise FormatError("manifest.json: the declaration of columns is not valid in a policy") from None
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def unfounded(claim: Claim, case: Case[Release]) -> str:
 def misworded(claim: Claim, release: Release) -> str:
     """Return why the claim is not the one that the release would make for its requirement; empty if it is."""
     if claim != release.in_fixed_words(claim):
-        return "the claim is not made in the words that such a claim has"
+        return "the claim is not worded as this version words such claims"
     if claim.kind == "association" and claim.adversary != release.manifest.requirement.get("against"):
         return "the claim names another adversary than the requirement"
     return ""
@@ -268,11 +268,11 @@ def structure(manifest: Manifest, shown: AnyCounts, bounds: AuditedBounds, sourc
     if manifest.parameters.get("groups") != len(shown.sizes):
         problems.append(f"{len(shown.sizes)} groups, the manifest says {manifest.parameters.get('groups')}")
     if len(set(shown.labels)) < len(shown.labels):
-        problems.append(f"{source} shows two different values that are spelled alike, so that a reader cannot distinguish them")
+        problems.append(f"{source} shows two different values that are spelled alike")
     if not manifest.claims and "weaker_claim" not in manifest.parameters:
         problems.append("the manifest makes no claim")
     if manifest.values is not None and (shown.decoys or manifest.parameters.get("suppression")):
-        problems.append("the manifest gives counts and bounds although the tables do not show the true counts")
+        problems.append("the manifest lists counts and bounds, but the tables do not show the true counts")
     return problems + _listed_values(manifest, shown, bounds, source)
 
 

@@ -33,20 +33,20 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
     """
     method, parts = manifest.method, release.parts
     if method.get("parameters") != manifest.parameters.get("parameters"):
-        return ["the method and the parameters do not say alike whether they were declared"]
+        return ["method and parameters disagree on whether shares were declared"]
     if not release.declared:
         stated = [name for name in ("shares", "otherwise") if method.get(name) is not None]
         if stated or any(part.shares is not None or part.weight is not None for part in parts):
-            return ["shares, weights and a catch-all value are stated exactly where they were declared"]
+            return ["shares, weights or a catch-all value are stated although they were not declared"]
         return []
     problems = []
     shares = declared_shares(manifest)
     if min(shares.values()) <= 0 or sum(shares.values()) != 1:
         problems.append("the declared shares are not numbers above 0 that add up to 1")
     if set(shares) != set(release.domain.labels):
-        problems.append("the parts do not have exactly the values that have a declared share")
+        problems.append("the values of the parts differ from those with a declared share")
     if any(part.shares is None or part.weight is None or part.largest_share is not None for part in parts):
-        return [*problems, "every part states its weight and the share of each value, and nothing else of them"]
+        return [*problems, "a part lacks its weight or its shares, or states more than these"]
     if sum(part.weight or 0 for part in parts) != 1:
         problems.append("the weights of the parts do not add up to 1")
     together: dict[str, Fraction] = dict.fromkeys(shares, Fraction(0))
@@ -56,12 +56,12 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
             together[label] = together.get(label, Fraction(0)) + (part.weight or 0) * share
     if together != shares:
         wrong = sum(together[label] != shares.get(label) for label in together)
-        problems.append(f"the parts together give {wrong} values another share than was declared")
+        problems.append(f"the parts together give {wrong} values a share that differs from the declared one")
     otherwise, declared = method.get("otherwise"), manifest.schema.get("declared")
     closed = {"values": sorted(shares), "otherwise": otherwise}
     read_into = declared.get("closed") if isinstance(declared, Mapping) else None
     if not isinstance(otherwise, str) or otherwise not in shares or read_into != closed:
-        problems.append("the table was not read into the declared values, with one of them for whoever has another value")
+        problems.append("the table was not coded into the declared values with the declared catch-all value")
     return problems
 
 

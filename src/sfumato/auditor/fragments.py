@@ -222,7 +222,7 @@ def _statements(manifest: Manifest) -> list[str]:
     elif made == {"presence"}:
         problems.append("the requirement bounds sensitive values, and the manifest makes no claim about them")
     if manifest.rests_on.as_published != as_paper:
-        problems.append("groups as published state a weaker claim, and only they do; here basis and statement differ")
+        problems.append("the basis 'paper' goes with a weaker claim, and no other basis does; here they differ")
     column, moved = manifest.method.get("column"), manifest.parameters.get("moved")
     asked = [column] if isinstance(column, str) else column
     if "package" in manifest.method:  # what its parameters mean is its own matter
@@ -230,9 +230,9 @@ def _statements(manifest: Manifest) -> list[str]:
     if asked is not None and (
         not isinstance(asked, list) or not isinstance(moved, list) or sorted(map(str, asked)) != sorted(moved)
     ):
-        problems.append("the columns that the method was asked to move are not those that the manifest says were moved")
+        problems.append("the columns that the method was asked to move differ from those stated as moved")
     if "suppression" in manifest.parameters and _suppressed(manifest) is None:
-        problems.append("the manifest states suppressed people, whom its method does not have, or does not state how many")
+        problems.append("the manifest states suppressed people although its method suppresses nobody, or does not state how many")
     return problems
 
 

@@ -14,8 +14,8 @@ from sfumato.release.manifest import Manifest
 ColumnEntries = list[tuple[Array, Array]]
 """Per column the codes that some groups show, and the group of each."""
 
-UNREADABLE = "the manifest gives weights of columns that cannot be read"
-OTHERWISE = "the groups are not boxes made by halves: one of them stands on both sides of a cut that the method would have made"
+UNREADABLE = "the manifest's weights of columns cannot be read"
+OTHERWISE = "the groups are not boxes of recursive halving: one group lies on both sides of a cut that the method makes"
 
 
 def not_halved(cover: Cover, manifest: Manifest) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers
-from sfumato.auditor.banded import Band, band_columns, bands_of, judge_bands, largest, limits_by_group, open_in_bands
+from sfumato.auditor.banded import AuditedBand, band_columns, bands_of, judge_bands, largest, limits_by_group, open_in_bands
 from sfumato.auditor.bounds import Several, members_of
 from sfumato.auditor.claims import AuditedBounds, Case, ShownCounts, declared_schema, judge, open_values, structure
 from sfumato.auditor.knowing import classes_of, classes_of_counts, share_above
@@ -50,7 +50,7 @@ def several_counts(case: Case[Any], shown: ShownCounts, members: Mapping[str, tu
     return Several(dict(zip(labels.tolist(), counts, strict=True)), case.table.rows, sets)
 
 
-def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, list[Band]]:
+def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, list[AuditedBand]]:
     """Return the bounds where people may have several values, by shares of people; and those of each band, where it has its own.
 
     The bounds are then the largest of them.
@@ -63,7 +63,7 @@ def held_bounds(case: Case[Any], shown: ShownCounts) -> tuple[AuditedBounds, lis
     return AuditedBounds.read(manifest, several_counts(case, shown, members), shown.labels), []
 
 
-def event_limits(shown: ShownCounts, bounds: AuditedBounds, bands: list[Band]) -> Floats:
+def event_limits(shown: ShownCounts, bounds: AuditedBounds, bands: list[AuditedBand]) -> Floats:
     """Return [groups × events]: the bound of every value, then of every set, for the people of each group."""
     if bands:
         return limits_by_group(shown.labels, len(shown.sizes), bands)
@@ -147,7 +147,7 @@ def mixed_boxes(release: RangesRelease) -> list[str]:
 
 def _mixed(mixed: Flags) -> list[str]:
     many = int(mixed.sum())
-    return [f"{many} groups have people with numbers of rows that never share a group"] if many else []
+    return [f"{many} groups mix people whose numbers of rows are in different bands"] if many else []
 
 
 def homes(release: BucketsRelease, table: Table | None) -> Home:
@@ -162,7 +162,7 @@ def homes(release: BucketsRelease, table: Table | None) -> Home:
     home = np.full(many, -1)
     home[ours] = release.group
     if (home[ours] != release.group).any():
-        problems.append("people with equal quasi values are in several groups, which no cut does")
+        problems.append("people with equal quasi values are in several groups, which cuts never produce")
     return Home(home[theirs], problems)
 
 
@@ -177,10 +177,12 @@ def homes_in_boxes(release: RangesRelease, table: Table | None) -> Home:
     lost, doubtful = int((alone == 0).sum()), int((alone > 1).sum())
     if lost or doubtful:
         problems = [f"{lost} people of the table fit no published group"] if lost else []
-        return Home(NOWHERE.group, problems + ([f"{doubtful} people fit several groups, which no cut does"] if doubtful else []))
+        return Home(
+            NOWHERE.group, problems + ([f"{doubtful} people fit several groups, which cuts never produce"] if doubtful else [])
+        )
     group = fits.argmax(axis=1)[which.reshape(-1)]
     if (np.bincount(group, minlength=len(release.sizes)) != release.sizes).any():
-        return Home(NOWHERE.group, ["groups have other numbers of people than the table has in their ranges"])
+        return Home(NOWHERE.group, ["the sizes of groups differ from the numbers of people that the table has in their ranges"])
     wider = [box.name for box in release.boxes if not _smallest(box, table.column(box.name), group)]
     return Home(group, [f"the ranges of {name} are not those of the people in the groups" for name in wider])
 
@@ -222,7 +224,7 @@ def _values(shown: ShownCounts, group: Integers, person: Integers, value: Intege
     if outside:
         return [f"{outside} people have a value that their group does not show"]
     wrong = int((np.bincount(key, minlength=len(stated)) != stated).sum())
-    return [f"{wrong} counts of st are not those of the people in the group"] if wrong else []
+    return [f"{wrong} counts of st differ from those of the people in the group"] if wrong else []
 
 
 def _numbers(shown: ShownCounts, group: Integers, person: Integers) -> list[str]:
@@ -235,7 +237,7 @@ def _numbers(shown: ShownCounts, group: Integers, person: Integers) -> list[str]
     stated = np.zeros(len(true), np.int64)
     stated[held.group.astype(np.int64) * room + held.values] = held.people
     wrong = int((true != stated).sum())
-    return [f"{wrong} entries of numbers are not those of the people in the group"] if wrong else []
+    return [f"{wrong} entries of numbers differ from those of the people in the group"] if wrong else []
 
 
 def _sets(shown: ShownCounts, table: Table, bounds: AuditedBounds, group: Integers) -> list[str]:
@@ -250,4 +252,4 @@ def _sets(shown: ShownCounts, table: Table, bounds: AuditedBounds, group: Intege
         mine, stated = held.set_place == place, np.zeros(len(shown.sizes), np.int64)
         stated[held.set_group[mine]] = held.set_count[mine]
         wrong += int((np.bincount(group[has], minlength=len(stated)) != stated).sum())
-    return [f"{wrong} counts of sets are not those of the people in the group"] if wrong else []
+    return [f"{wrong} counts of sets differ from those of the people in the group"] if wrong else []

@@ -19,7 +19,7 @@ _AT_ONCE = 1 << 20
 _ROUNDING = 1e-9
 
 
-class Classes(NamedTuple):
+class NumberClasses(NamedTuple):
     """The different numbers in each group, and how many people have each: [groups × most numbers of a group], 0 people beyond."""
 
     number: Integers
@@ -30,12 +30,12 @@ class Classes(NamedTuple):
         return np.asarray((self.number[group] == number[:, None]).argmax(axis=1))
 
 
-def classes_of(group: Integers, number: Integers, groups: int) -> Classes:
+def classes_of(group: Integers, number: Integers, groups: int) -> NumberClasses:
     """Return how many people of each group have each number, of everybody's group and number."""
     return classes_of_counts(group, number, np.ones(len(group), np.int64), groups)
 
 
-def classes_of_counts(group: Integers, number: Integers, people: Integers, groups: int) -> Classes:
+def classes_of_counts(group: Integers, number: Integers, people: Integers, groups: int) -> NumberClasses:
     """Return the same of how many people of a group have a number."""
     room = int(number.max(initial=0)) + 1
     key, which = np.unique(group.astype(np.int64) * room + number, return_inverse=True)
@@ -43,12 +43,12 @@ def classes_of_counts(group: Integers, number: Integers, people: Integers, group
     of, what = np.divmod(key, room)
     place = np.arange(len(key)) - np.searchsorted(of, of)
     shape = (groups, int(place.max(initial=0)) + 1)
-    classes = Classes(np.full(shape, -1, np.int64), np.zeros(shape, np.int64))
+    classes = NumberClasses(np.full(shape, -1, np.int64), np.zeros(shape, np.int64))
     classes.number[of, place], classes.people[of, place] = what, people
     return classes
 
 
-def beliefs_by_number(classes: Classes, group: Integers, count: Integers) -> Floats:
+def beliefs_by_number(classes: NumberClasses, group: Integers, count: Integers) -> Floats:
     """Return [entries × numbers of a group]: the belief that somebody with each number has what so many of her group have."""
     beliefs = np.empty((len(group), classes.number.shape[1]))
     step = max(1, _AT_ONCE // classes.number.shape[1])
@@ -58,7 +58,7 @@ def beliefs_by_number(classes: Classes, group: Integers, count: Integers) -> Flo
     return beliefs
 
 
-def share_above(classes: Classes, group: Integers, count: Integers, limits: Floats) -> float:
+def share_above(classes: NumberClasses, group: Integers, count: Integers, limits: Floats) -> float:
     """Return the share of people in whom somebody who knows all numbers believes something above its bound."""
     above = beliefs_by_number(classes, group, count) > limits[:, None] + _ROUNDING
     anything = np.zeros(classes.number.shape, bool)

@@ -30,13 +30,13 @@ def check_links(case: Case[RangesRelease], shown: ShownCounts, bounds: ByValue) 
     owner = np.repeat(np.arange(records), np.diff(links.start))
     problems = []
     if (np.sort(links.carried) != np.arange(people)).any() or (truth[links.carried] != carried).any():
-        problems.append("the records do not carry the values of the people that the links name")
+        problems.append("the records have other values than the people that the links name")
     outside = int((~_holds(boxes, table, owner, linked)).sum())
     if outside:
         problems.append(f"{outside} links join a record with somebody outside its ranges")
     pairs = np.sort(links.linked * np.int64(records) + owner)  # numpy's own sets of many different numbers take ten times as long
     if not _among(links.carried * np.int64(records) + np.arange(records), pairs):
-        problems.append("some records carry the value of somebody they are not linked with")
+        problems.append("some records have the value of a person they are not linked with")
     problems += _regular(links, owner, pairs, people, dummies)
     problems += _diverse(shown, truth, links, owner, bounds, dummies)
     facing = Facing(_table(linked, carried[owner], people, len(shown.labels)), np.ones(people, np.int64))
@@ -54,12 +54,12 @@ def _regular(links: Links, owner: Integers, pairs: Integers, people: int, dummie
     away, back = np.diff(links.start), np.bincount(links.linked, minlength=people)
     twice = int((pairs[1:] == pairs[:-1]).sum())
     if twice:
-        return [f"{twice} links are there twice"]
+        return [f"{twice} links occur twice"]
     # Everybody's own number of matches is the largest among the records that she is linked with.
     most = np.zeros(people, np.int64)
     np.maximum.at(most, links.linked, away[owner])
     uneven = int((np.abs(back - most) > dummies).sum())
-    return [f"{uneven} people have another number of links than their records"] if uneven else []
+    return [f"{uneven} people have a number of links that differs from that of their records"] if uneven else []
 
 
 def _diverse(shown: ShownCounts, truth: Integers, links: Links, owner: Integers, bounds: ByValue, dummies: int) -> list[str]:
@@ -72,7 +72,7 @@ def _diverse(shown: ShownCounts, truth: Integers, links: Links, owner: Integers,
     for v, label in enumerate(shown.labels):
         caps = np.array([bounds[label].numerator * many // bounds[label].denominator for many in range(int(most.max()) + 1)])
         broken |= behind[:, v] > caps[most]
-    return [f"{int(broken.sum())} records have a value more often behind them than its bound allows"] if broken.any() else []
+    return [f"{int(broken.sum())} records are linked with a value more often than its bound allows"] if broken.any() else []
 
 
 def _table(rows: Integers, values: Integers, many: int, width: int) -> Integers:

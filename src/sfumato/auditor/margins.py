@@ -1,4 +1,4 @@
-"""Noisy tables beside noisy boxes, judged anew: which there must be, their part of the odds, and the noise in them."""
+"""Margins (noisy one-way tables beside noisy boxes), judged anew: which there must be, their part of γ, and their noise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FROM, _USUAL, _MOST, _BANDS = 100_000, Fraction(7, 10), 600, 32
 
 @dataclass(frozen=True)
 class StatedMargins:
-    """What the manifest states of tables beside boxes: the columns of each, their part of γ, and the ratio of their noise."""
+    """What the manifest states of margins: the columns of each table, their part of γ, and the ratio of their noise."""
 
     tables: tuple[tuple[str, ...], ...]
     gamma: Fraction
@@ -43,7 +43,7 @@ class StatedMargins:
 
 
 def tables_due(manifest: Manifest, gamma: Fraction, counted: int) -> tuple[tuple[str, ...], ...]:
-    """Return the tables that there must be beside boxes, as the method was asked, else by the number of people.
+    """Return the margins that there must be: those that the method was asked for, else by the number of people.
 
     Where γ leaves no ratio below 1 to so many tables there are none. A person is counted of `counted` values in every table.
     """
@@ -60,21 +60,25 @@ def tables_due(manifest: Manifest, gamma: Fraction, counted: int) -> tuple[tuple
 
 
 def wrong_margins(manifest: Manifest, stated: StatedMargins | None, gamma: Fraction, counted: int) -> list[str]:
-    """Return where the tables' part of γ is not the one that the method gives them, or their noise is too small."""
+    """Return where the margins' part of γ is not the one that the method gives them, or their noise is too small."""
     if "margins_from" in manifest.parameters and manifest.parameters["margins_from"] != _FROM:
-        return [f"without margins of its own a method has tables from {_FROM:,} people on"]
+        return [f"parameters.margins_from: without margins=… tables are added from {_FROM:,} people on"]
     if stated is None:
         return []
     problems = []
     if stated.gamma != _part(gamma, _share(manifest.method.get("margins"))):
-        problems.append("the part of γ that tables beside boxes have is not what the method gives them")
-    return problems + wrong_ratio(stated.ratio, stated.gamma, counted * len(stated.tables), "in tables beside boxes ")
+        problems.append("the part of γ spent on margins is not the one that the method gives them")
+    return problems + wrong_ratio(stated.ratio, stated.gamma, counted * len(stated.tables), "of the margins ")
 
 
 def other_tables(manifest: Manifest, stated: StatedMargins | None, gamma: Fraction, counted: int) -> list[str]:
-    """Return that the tables beside boxes are not those which the method, or the number of people, makes."""
+    """Return that the margins are not those that the method, or the number of people, asks for."""
     due = tables_due(manifest, gamma, counted)
-    return [] if due == (stated.tables if stated else ()) else ["the tables beside the boxes are not those of the method"]
+    return (
+        []
+        if due == (stated.tables if stated else ())
+        else ["the margins are not the tables that the method or the number of people asks for"]
+    )
 
 
 def wrong_ratio(ratio: Fraction, gamma: Fraction, moved: int, where: str = "") -> list[str]:
@@ -90,7 +94,7 @@ def wrong_ratio(ratio: Fraction, gamma: Fraction, moved: int, where: str = "") -
 def _values_declared(method: Mapping[str, Any]) -> int:
     """Return how many values are declared of a secret, of several the most."""
     given = next((method[key] for key in ("shares", "values", "has") if method.get(key) is not None), ())
-    nested = isinstance(given, Mapping) and all(isinstance(one, Mapping | list | tuple) for one in given.values())
+    nested = isinstance(given, Mapping) and all(isinstance(value, Mapping | list | tuple) for value in given.values())
     return max(map(len, given.values()), default=0) if nested and isinstance(given, Mapping) else len(given)
 
 
@@ -157,9 +161,9 @@ def _bands_of_numbers(times: Sequence[int]) -> list[int]:
     """Return the bands of ascending numbers that so many people have: one of its own for whoever has a sixteenth of them."""
     own = [16 * many >= sum(times) for many in times]
     others = sum(many for many, alone in zip(times, own, strict=True) if not alone)
-    parts, below, before, found = _BANDS - 1 - 2 * sum(own), 0, 0, []
+    parts, below, before, bands = _BANDS - 1 - 2 * sum(own), 0, 0, []
     for many, alone in zip(times, own, strict=True):
-        found.append((2 * before + 1, 0) if alone else (2 * before, (2 * below + many) * parts // (2 * others)))
+        bands.append((2 * before + 1, 0) if alone else (2 * before, (2 * below + many) * parts // (2 * others)))
         before, below = before + alone, below + (0 if alone else many)
-    number = {first: k for k, first in enumerate(sorted(set(found)))}
-    return [number[first] for first in found]
+    number = {first: k for k, first in enumerate(sorted(set(bands)))}
+    return [number[first] for first in bands]

@@ -89,7 +89,7 @@ def values_counted(manifest: Manifest) -> int:
         most = most.get(name) if isinstance(most, Mapping) else most
         room = None if people.get("keep") == "all" else len(columns)
         if most is None and room is None:
-            raise FormatError("manifest.json: nothing says of how many values of a secret a person is counted")
+            raise FormatError("manifest.json: the largest number of values counted per person is missing")
         total += min(int(limit) for limit in (most, room) if limit is not None)
     return total
 
@@ -163,7 +163,7 @@ def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Au
     elif case.dropped:
         fault = DROPPED
     elif faults:
-        fault = "what is stated of the noise does not fit the requirement and the declared values"
+        fault = "the stated noise does not match the requirement and the declared values"
     if fault:
         return ClaimResult(claim, False, note=fault)
     if bounds.known is None:
@@ -208,11 +208,11 @@ def _undeclared(release: BucketsRelease, stated: _Stated) -> list[str]:
     closed = {"values": sorted(stated.shares), "otherwise": method.get("otherwise")}
     read_into = declared.get("closed") if isinstance(declared, Mapping) else None
     if method.get("otherwise") not in stated.shares or read_into != closed:
-        problems.append("the table was not read into the declared values, with one of them for whoever has another value")
+        problems.append("the table was not coded into the declared values with the declared catch-all value")
     if sum(method.get(key) is not None for key in ("shares", "values", "has")) != 1:
         problems.append("either shares or values are declared, not both")
     if method.get("values") is not None and release.manifest.requirement.get("model") != "differential":
-        problems.append("the requirement's bounds follow from shares, and none were declared")
+        problems.append("the requirement's bounds are computed from shares, but none were declared")
     return problems
 
 
@@ -235,7 +235,7 @@ def wrong_split(whole: Manifest, parts: Sequence[BucketsRelease]) -> list[str]:
     allowed = []
     first = _Stated.of(parts[0].manifest)
     if first.counted != values_counted(whole):
-        return ["of how many values of all secrets together a person is counted is not what the columns say"]
+        return ["the number of values counted per person differs from what the columns state"]
     for part in parts:
         stated = _Stated.of(part.manifest)
         bounds = AuditedBounds.read(part.manifest, stated.counts, tuple(stated.shares), part.domain.parts())
@@ -287,7 +287,7 @@ def _structure(release: BucketsRelease, over: Flags, *, torn: bool) -> list[str]
     if not manifest.claims:
         problems.append("the manifest makes no claim")
     if manifest.values is not None:
-        problems.append("the manifest gives counts although the tables show none without noise")
+        problems.append("the manifest lists counts, which noisy tables do not publish")
     if torn:
         problems.append("people with equal quasi values are in different groups, so groups depend on more than quasi values")
     if joins_boxes(manifest) and len(over) > 1 and over.any():
@@ -299,11 +299,11 @@ def walk_noisy(release: BucketsRelease, table: Table | None) -> NoisyWalk:
     """Return how the published people differ from those of the table, and how many of these each group has of each value."""
     key = combined(release.quasi) if table is None else quasi_keys(release.quasi, table)
     truth = None if table is None else true_values(release.domain.labels, table)
-    found = walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
-    if release.margins is None or table is None or truth is None or found.truth is None:
-        return found
+    walked = walk_together(key, release.group, truth, len(release.sizes), len(release.domain))
+    if release.margins is None or table is None or truth is None or walked.truth is None:
+        return walked
     codes = [column.codes for column in table.quasi]
-    return found._replace(margins=true_margins(release, table.quasi, lambda: [(codes, truth)]))
+    return walked._replace(margins=true_margins(release, table.quasi, lambda: [(codes, truth)]))
 
 
 def walk_held(release: BucketsRelease, table: Table | None) -> NoisyWalk:

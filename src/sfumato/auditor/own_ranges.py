@@ -64,7 +64,7 @@ def stated_faults(manifest: Manifest) -> list[str]:
     """Return why the weaker claim is not one that such a release can make: other words, or other claims beside it."""
     faults = []
     if manifest.parameters.get("weaker_claim") != weaker_claim(manifest.method):
-        faults.append("the weaker claim is not made in the words that such a claim has")
+        faults.append("the weaker claim is not worded as this version words such claims")
     if manifest.claims:
         faults.append("a release with a weaker claim makes no other")
     if manifest.method.get("accept_weaker_claim") is not True:

@@ -109,13 +109,13 @@ def wrong_largest_shares(read: ReadParts, bounds: Mapping[str, Fraction] | None,
             continue
         only = own.pop() if len(own) == 1 else None
         if only is None or part.largest_share != only / (only + part.gamma * (1 - only)):
-            problems.append(f"part {number}: the largest share it states is not the one that its γ allows for")
+            problems.append(f"part {number}: its stated largest share is not the one that its γ allows")
     return problems
 
 
 def judge_alone(claim: Claim, read: ReadParts, bound: Fraction | None) -> ClaimResult:
     """Judge a claim without shares: on the largest share of a protected value that each part declares."""
-    unknown = "the shares that these retentions were made for are not published: audit it with the table"
+    unknown = "the shares behind these retentions are not published: audit the release with the table"
     if bound is None or any(part.largest_share is None or len(set(part.retention)) > 1 for part in read.release.parts):
         return ClaimResult(claim, None, note=unknown)
     worst, where = Fraction(0), 0

@@ -108,7 +108,7 @@ class PartCounts:
             "people have a sensitive value that no part has",
             "people have a sensitive value that no part with their quasi values has",
         )
-        unfit = ("where people are said to be does not fit the published rows",) if self.faults.unfit else ()
+        unfit = ("the parts in which people are stated do not fit the published rows",) if self.faults.unfit else ()
         return (*(f"{many} {what}" for many, what in zip(self.faults, said, strict=False) if many), *unfit)
 
     @property

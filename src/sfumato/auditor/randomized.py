@@ -105,7 +105,7 @@ def _structure(read: ReadParts) -> list[str]:
     if not manifest.claims:
         problems.append("the manifest makes no claim")
     if manifest.values is not None:
-        problems.append("the manifest gives counts and bounds although the tables do not show the true counts")
+        problems.append("the manifest lists counts and bounds, which this form does not publish")
     if manifest.parameters.get("parameters") not in ("computed", "declared"):
         problems.append("the manifest does not say whether parameters were computed or declared")
     if len(set(release.domain.labels)) < len(release.domain):
@@ -148,9 +148,9 @@ def _implausible(read: ReadParts, counts: PartCounts | None) -> list[str]:
         odd = surprising(counts.kept, counts.single, stays, stays, tests=tests)
         odd_parts = surprising(slots.by_part(counts.kept), single, mean, mean, tests=tests)
         if odd.any() or odd_parts.any():
-            problems.append(f"values were kept more or less often than the declared retention says ({rate})")
+            problems.append(f"values were kept more or less often than the declared retention ({rate})")
         if read.release.declared and _misplaced(read, counts, tests):
-            problems.append(f"people are in other parts than the declared weights and shares send them to ({rate})")
+            problems.append(f"the numbers of people in parts do not fit the declared weights and shares ({rate})")
     return problems
 
 
@@ -199,10 +199,10 @@ def _unfounded(claim: Claim, case: Case[RandomizedRelease]) -> str:
     if claim.adversary == "insider" and not release.declared:
         return "only declared parameters hold against an insider: computed ones depend on other people's values"
     if release.manifest.basis is not None:
-        return "the manifest speaks of a basis on which records were grouped, which this form does not have"
+        return "the manifest states a basis of groups, but this form has no groups"
     if case.dropped and claim.adversary != "reader":
         return DROPPED
-    return misworded(claim, release) or ("" if release.rows else "the release shows nobody")
+    return misworded(claim, release) or ("" if release.rows else "the release has no records")
 
 
 def _priors(read: ReadParts, counts: PartCounts | None, *, draw: bool) -> Floats:

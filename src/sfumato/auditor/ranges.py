@@ -39,7 +39,7 @@ def audit_ranges(case: Case[RangesRelease], people: Batches | None = None) -> Au
     if as_paper:
         problems += stated_faults(manifest)
         if len(shown.sizes) != shown.people:
-            problems.append(f"{shown.people} records are in {len(shown.sizes)} groups; each should be one of its own")
+            problems.append(f"{shown.people} records are in {len(shown.sizes)} groups; expected one group for each record")
         if case.table is not None and bounds.known is not None and not problems:
             problems, stronger = judge_weaker_claim(manifest, shown, release.boxes, case.table, bounds.known)
             if case.links is not None and not problems:

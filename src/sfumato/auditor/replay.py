@@ -23,7 +23,7 @@ from sfumato.auditor._replay_kernels import (
     STEPS,
     WHOLE,
     ReplayedCuts,
-    Search,
+    ReplaySearch,
     answer_questions,
     ask_of_whole,
 )
@@ -40,7 +40,7 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.programs import program_of
 from sfumato.table.column import Column
 
-OTHERWISE = "no coins lead the cuts that the manifest names to these boxes with these accounts"
+OTHERWISE = "no coins can produce these boxes and accounts from the cuts that the manifest names"
 SEEN = "the tables show that the cuts of the manifest can lead to these boxes and accounts, but not that its coins were fresh"
 UNDECIDED = "accounts of boxes were not replayed to the end: columns part the same boxes in too many ways"
 
@@ -205,10 +205,10 @@ def _side_by_side(lines: Sequence[Line]) -> tuple[Floats, Integers, Integers]:
     return position, np.stack(own), np.concatenate([_columns(line.place, line.people) for line in lines])
 
 
-def _search(boxes: int, lines: int) -> Search:
+def _search(boxes: int, lines: int) -> ReplaySearch:
     """Return a search that has found nothing yet, with room for cuts into all boxes."""
     many = 4 * (boxes + lines)
-    return Search(
+    return ReplaySearch(
         unions=np.zeros((many, 5), np.int64),
         members=np.zeros(6 * many, np.int64),
         cuts=np.zeros((many, lines, 4), np.int64),
@@ -219,7 +219,7 @@ def _search(boxes: int, lines: int) -> Search:
     )
 
 
-def _doubled(search: Search) -> Search:
+def _doubled(search: ReplaySearch) -> ReplaySearch:
     """Return the search with twice as much room."""
     grown = ("unions", "members", "cuts", "answers", "questions")
     return search._replace(**{name: np.concatenate([known := getattr(search, name), np.zeros_like(known)]) for name in grown})

@@ -63,7 +63,7 @@ def _wrong_spending(manifest: Manifest, gamma: Fraction) -> list[str]:
     problems = []
     follows = _odds_allowed(manifest.requirement, manifest.method)
     if follows is None:
-        problems.append("neither the requirement nor the method says how much odds may grow")
+        problems.append("neither the requirement nor the method states by how much odds may grow")
     elif follows != gamma:
         problems.append(
             f"odds may grow {float(follows):.9g}-fold by requirement and method, the manifest says {float(gamma):.9g}"
@@ -127,7 +127,7 @@ def _wrong_measured(manifest: Manifest) -> list[str]:
     try:
         codes = [[place[name] for name in names] for names in listed]
     except (KeyError, TypeError):
-        return ["the manifest says that columns were measured which the release does not have"]
+        return ["the manifest lists measured columns that the release does not have"]
     whole = all(len([name for name in names if name in sensitive]) in (0, len(sensitive)) for names in listed)
     if (
         not whole

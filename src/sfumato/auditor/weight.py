@@ -26,11 +26,11 @@ def weight_faults(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[st
     inside = len(edges) == len(known) + 1 and all(
         low <= value <= high and value > 0 for value, low, high in zip(known, edges, edges[1:], strict=False)
     )
-    faults = [] if inside else ["manifest.json: the numbers that stand for weights do not lie in their bins"]
+    faults = [] if inside else ["manifest.json: the values of weight bins lie outside their bins"]
     names = [stated["column"], *(f"{stated['column']}_{end}" for end in ("min", "max"))]
     shown = {value for table in tables.values() for name in names if name in table.column_names for value in _values(table[name])}
     if others := len(shown - set(known)):
-        faults.append(f"the weight {stated['column']!r}: {others} numbers are shown that stand for no bin")
+        faults.append(f"the weight {stated['column']!r}: {others} published values belong to no bin")
     return faults
 
 

@@ -97,33 +97,22 @@ def read_workload(path: Path) -> Workload:
     from sfumato.errors import QueryError
     from sfumato.query import sql_workload
 
-    text = question_text(path, "--workload", "a workload has", "a workload is a text file with one question a line")
+    text = question_text(path, "--workload", "a workload is a text file with one question a line")
     try:
         return sql_workload(text, name=path.name)
     except QueryError as error:
         raise QueryError(f"{path}: {error.message}", hint=error.hint) from None
 
 
-def question_text(path: Path | None, option: str, has: str, expected: str) -> str:
+def question_text(path: Path | None, option: str, expected: str) -> str:
     """Return the text of a file of questions that an option names, or of standard input."""
     from sfumato.errors import InputError
-    from sfumato.table.source import TooLongError, read_text, refusal
+    from sfumato.table.source import read_text, small_text
 
-    name, check = "standard input" if path is None else str(path), f"check the path of {option}"
-    refused = None if path is None else refusal(path)
-    if refused is not None:
-        raise InputError(f"{name}: {refused}", hint=check)
-    try:
-        text = sys.stdin.read(LONGEST + 1) if path is None else read_text(path, most=LONGEST)
-        if len(text) > LONGEST:
-            raise TooLongError
-    except UnicodeDecodeError:
-        raise InputError(f"{name}: not UTF-8 text", hint=expected) from None
-    except TooLongError:
-        raise InputError(f"{name}: {has} at most {LONGEST:,} bytes", hint="did you give the table instead?") from None
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror}", hint=check) from None
-    return text
+    if path is not None:
+        return read_text(path, str(path), most=LONGEST, error=InputError, check=f"check the path of {option}", expected=expected)
+    content = sys.stdin.buffer.read(LONGEST + 1)
+    return small_text(content, "standard input", most=LONGEST, error=InputError, expected=expected)
 
 
 def _show(about: Explanation, *, every: bool) -> None:
@@ -194,6 +183,7 @@ def _show_study(screen: Console, study: GroupingStudy, *, every: bool) -> None:
     headings = ("cuts", "against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)
     table = grid(*headings, title="Median error of answers, and exposure, in %", right=(2, 3, *range(4, 5 + many)))
+    table.show_edge = False
     table.add_row("independence", "", "", "", *map(hundredths, study.independence), hundredths(study.prior_exposure))
     for row in study.rows:
         name = row.name + (" ← yours" if row.chosen else "")

@@ -231,7 +231,7 @@ def read_questions(file: Path | None) -> list[str]:
     from sfumato.cli._prompt import questions_of
     from sfumato.errors import QueryError
 
-    questions = questions_of(question_text(file, "--file", "questions have", "expected questions, one a line"))
+    questions = questions_of(question_text(file, "--file", "expected questions, one a line"))
     if not questions:
         raise QueryError(
             f"{file or 'standard input'}: there is no question in it",

@@ -44,7 +44,7 @@ class StudyDirectory:
         about = place / ABOUT
         try:
             if place.exists() and not about.is_file() and (not place.is_dir() or any(place.iterdir())):
-                raise OutputError(f"{place} holds something that is no study", hint="choose a new directory")
+                raise OutputError(f"{place} exists and is not the directory of a study", hint="choose a new directory")
             (place / "runs").mkdir(parents=True, exist_ok=True, mode=0o700)
             place.chmod(0o700)
             if not about.is_file():

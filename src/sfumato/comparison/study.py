@@ -216,7 +216,7 @@ def _spending(setting: StudyOptions) -> DrawBudget | None:
         return None
     place = setting.register or open_register()
     if place is None:
-        raise PolicyError("spend: no register can be written, so that draws could not be booked", hint="name one")
+        raise PolicyError("spend: no register can be written, so that draws cannot be booked", hint="name one")
     return DrawBudget(str(place), None if setting.budget is None else str(setting.budget))
 
 

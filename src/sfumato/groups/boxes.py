@@ -39,7 +39,7 @@ def cut_into_boxes(
     if weights != "association":
         chosen = column_weights(columns, weights)
     elif isinstance(sensitive, Incidence):
-        raise ValueError("columns are associated with one value a person")
+        raise ValueError("association needs one value a person")
     else:
         chosen = association(columns, sensitive)
     space = Space.of(columns, narrow=True)

@@ -37,7 +37,7 @@ _OWN: tuple[type[Method], ...] = (
     PriView,
 )
 
-METHODS: Registry[Method] = Registry({one.name: one for one in _OWN}, "sfumato.methods", Method)
+METHODS: Registry[Method] = Registry({kind.name: kind for kind in _OWN}, "sfumato.methods", Method)
 """The methods by the name they have in a policy file, those of guests and of installed packages too."""
 
 

@@ -20,7 +20,7 @@ from sfumato.table.bundles import Bundles
 from sfumato.table.column import combined
 from sfumato.table.table import Table
 
-BY_RESULTS = "choosing them after a refusal is choosing the policy by results, which no claim counts"
+BY_RESULTS = "changing them after a refusal chooses the policy by results, which no claim covers"
 
 
 def incidence_of(bundles: Bundles, bounds: Bounds) -> Incidence:
@@ -41,12 +41,12 @@ def band_bounds(table: Table, requirement: Requirement) -> Bounds:
     Whoever exchanges what two people of a band have changes none of these counts: they may decide as those of a table do.
     """
     assert table.bundles is not None
-    found, bins = [], table.schema.bins_in_order()
+    bounds, bins = [], table.schema.bins_in_order()
     for stratum, rows in _bands(table):
         own = table.bundles.at(rows)
         try:
             about = replace(about_bundles(own, bins, len(rows)), every=True)
-            found.append(requirement.bounds(own.histogram(), about))
+            bounds.append(requirement.bounds(own.histogram(), about))
         except Infeasible as error:
             raise Infeasible(
                 f"{_called(table, stratum)}: {error.message}",
@@ -56,7 +56,7 @@ def band_bounds(table: Table, requirement: Requirement) -> Bounds:
                 needs=error.needs,
                 nearest=error.nearest,
             ) from None
-    return Bounds.of_bands(found)
+    return Bounds.of_bands(bounds)
 
 
 def _bands(table: Table) -> Iterator[tuple[int, Integers]]:
@@ -68,13 +68,13 @@ def _bands(table: Table) -> Iterator[tuple[int, Integers]]:
 
 def counted_events(secrets: Incidence, grouping: Grouping, bounds: Bounds, table: Table) -> Grouping:
     """Return the grouping with how many people of each group have each event, every count checked against its bound."""
-    found = histograms(np.repeat(grouping.group, np.diff(secrets.begin)), secrets.event, secrets.events)
+    events = histograms(np.repeat(grouping.group, np.diff(secrets.begin)), secrets.event, secrets.events)
     for (_, rows), own in zip(_bands(table), bounds.bands, strict=True) if bounds.bands else ():
-        here = np.isin(found.group, grouping.group[rows])
-        some = Histograms(found.group[here], found.value[here], found.count[here])
+        here = np.isin(events.group, grouping.group[rows])
+        some = Histograms(events.group[here], events.value[here], events.count[here])
         require_events(some, grouping.sizes, own, grouping.account)
-    require_events(found, grouping.sizes, bounds, grouping.account)
-    return replace(grouping, shown=found)
+    require_events(events, grouping.sizes, bounds, grouping.account)
+    return replace(grouping, shown=events)
 
 
 def several_values(method: str, why: str, against: Against) -> NotProvable:

@@ -107,11 +107,11 @@ class Method(ABC):
 
     def each_refused(self, against: Against) -> str:
         """Return why the method cannot protect each of several sensitive columns by itself; empty where it can."""
-        return "it takes several sensitive columns as one"
+        return "it protects several sensitive columns only as one combination"
 
     def bundles_refused(self, against: Against) -> str:
         """Return why the method cannot publish people who may have several values of a secret; empty where it can."""
-        return "it gives everybody one value of a secret"
+        return "it supports one value of a secret per person"
 
     @abstractmethod
     def group(self, task: Task) -> Grouping:
@@ -236,7 +236,7 @@ class Method(ABC):
         if requirement.bounds_odds and not self.bounds_odds:
             raise NotProvable(
                 f"{requirement.model} bounds how much anybody's odds grow, which method {self.name!r} does not: "
-                "that takes noise on the counts of declared values",
+                "that needs noise on the counts of declared values",
                 hint=_noise_on_declared(table.schema.sensitive if table.schema.protects_each else ()),
                 against=against,
             )
@@ -258,7 +258,8 @@ class Method(ABC):
         if table.dropped and proven and (requirement.presence is not None or against != "reader"):
             claim = "the claim about presence" if requirement.presence is not None else f"the claim against an {against}"
             raise NotProvable(
-                f"people were left out because a value is missing ({table.dropped}); that says something about them, and {claim} "
+                f"people were left out because a value is missing ({table.dropped}); their absence tells something "
+                f"about them, which {claim} "
                 "does not cover it",
                 hint='use missing = "value" for those columns'
                 + (", or a requirement without alpha" if requirement.presence is not None else ', or against = "reader"'),
@@ -287,7 +288,7 @@ class Method(ABC):
             )
         if requirement.presence is None and self.hides_presence:
             raise PolicyError(
-                f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
+                f"method {self.name!r} hides who is in the table, but {requirement.model} sets no bound on presence",
                 hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
 

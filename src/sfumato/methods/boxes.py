@@ -17,8 +17,8 @@ from sfumato.privacy.requirement import Against
 from sfumato.table.classes import usual_floor
 
 REFUSED = (
-    "every cut that was tested was refused, so everybody is in one box; publish that, since to publish otherwise for this reason "
-    "tells something that no account counts"
+    "every cut that was tested was refused, so everybody is in one box; publish that: choosing another release "
+    "because of the refusals tells something that no account covers"
 )
 """What is said where tests left one box: another method in its place would be chosen by where values fell."""
 
@@ -84,11 +84,11 @@ class Boxes(Method):
         return usual_floor(people) if self.floor is None else self.floor
 
     def sets_refused(self, against: Against) -> str:
-        """Return nothing: sets have counts as values have."""
+        """Return "": the counts of sets are checked like those of values."""
         return ""
 
     def each_refused(self, against: Against) -> str:
-        """Return nothing: the values of every column have counts."""
+        """Return "": the values of every column are counted and checked."""
         return ""
 
     def bundles_refused(self, against: Against) -> str:

@@ -44,7 +44,7 @@ class Linking(Ungrouped):
 
     def make(self, task: Task) -> Made:
         """Return the release and, for the publisher alone, figures of its making and whom each record is linked with."""
-        found = self.link(task)
+        linked = self.link(task)
         task.progress("showing ranges", 0.9)
-        release, links = show_own_ranges(task, found.links, self, least=found.least, parameters=found.parameters)
-        return Made(release, found.figures, links=links)
+        release, links = show_own_ranges(task, linked.links, self, least=linked.least, parameters=linked.parameters)
+        return Made(release, linked.figures, links=links)

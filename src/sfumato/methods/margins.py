@@ -1,4 +1,4 @@
-"""Noisy one-way tables beside noisy boxes: what part of the odds they take, and what they show.
+"""Margins, noisy one-way tables beside noisy boxes: what part of the odds they take, and what they show.
 
 One person's other value moves two counts of every table, so that with m tables no outcome becomes more than r^(−2m) times as
 likely, and with the boxes γ is the product of both parts. Which tables there are, their bands and their part follow from quasi
@@ -78,7 +78,7 @@ class MarginPlan(NamedTuple):
         return {"tables": [list(table) for table in self.tables], "gamma": str(self.gamma), "ratio": str(self.ratio)}
 
 
-class Asked(NamedTuple):
+class MarginRequest(NamedTuple):
     """What tables follow from beside γ: names of quasi columns, how many people, values of a secret, values a person counts for.
 
     `several` says whether people may have several values of a secret.
@@ -91,12 +91,12 @@ class Asked(NamedTuple):
     several: bool
 
 
-def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fraction, asked: Asked) -> MarginPlan | None:
+def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fraction, asked: MarginRequest) -> MarginPlan | None:
     """Return the tables of a release, None for no tables: as asked for, else from `MARGINS_FROM` people on."""
     if asked.several or asked.values > MOST_VALUES:
         if margins:
             why = "people may have several values" if asked.several else f"there are more than {MOST_VALUES} values"
-            raise PolicyError(f"margins: {why} of a secret, and answers learn nothing from tables then", hint="margins = 0")
+            raise PolicyError(f"margins: {why} of a secret, and then answers cannot use margins", hint="margins = 0")
         return None
     if margins is None and asked.people < MARGINS_FROM:
         return None
@@ -113,16 +113,16 @@ def planned(margins: Fraction | tuple[tuple[str, ...], ...] | None, gamma: Fract
     if ratio == 1:
         if margins is None:
             return None
-        raise PolicyError("margins: odds may grow too little to be divided among so many tables", hint="margins = 0")
+        raise PolicyError("margins: γ is too small to be divided among so many tables", hint="margins = 0")
     return MarginPlan(tables, part, ratio)
 
 
-Tally = Callable[[tuple[Banded, ...]], Sequence[Integers]]
+ValueTally = Callable[[tuple[Banded, ...]], Sequence[Integers]]
 """Counts values by the bands of every table: [bands × values] for each."""
 
 
 def noisy_margins(
-    plan: MarginPlan, quasi: Sequence[Column], times: Sequence[Integers], tally: Tally, random: Randomness
+    plan: MarginPlan, quasi: Sequence[Column], times: Sequence[Integers], tally: ValueTally, random: Randomness
 ) -> Margins:
     """Return the tables of people of whom so many have each code of the quasi columns, noise drawn in the order of the tables."""
     names = [column.name for column in quasi]

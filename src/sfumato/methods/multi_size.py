@@ -60,7 +60,7 @@ class MultiSize(Method):
 
     def sets_refused(self, against: Against) -> str:
         """Return why blind groups keep no bounds on sets."""
-        return "sizes and plans of blind groups follow from the counts of single values"
+        return "blind groups are planned from counts of single values"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: drawing leaves every placement of a group's values equally likely."""

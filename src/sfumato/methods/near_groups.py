@@ -64,11 +64,11 @@ class NearGroups(Method):
 
     def sets_refused(self, against: Against) -> str:
         """Return why annealed groups keep no bounds on sets; nothing for matched ones."""
-        return "against a reader people are exchanged by single values" if against == "reader" else ""
+        return "against a reader annealing keeps bounds of single values only" if against == "reader" else ""
 
     def each_refused(self, against: Against) -> str:
         """Return why annealed groups protect one attribute only; nothing for matched ones."""
-        return "against a reader people are exchanged by one value of each" if against == "reader" else ""
+        return "against a reader annealing supports one value a person" if against == "reader" else ""
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""

@@ -15,7 +15,7 @@ from sfumato.groups.cuts import Cuts
 from sfumato.groups.noisy import join_boxes, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Task, Ungrouped
-from sfumato.methods.margins import Asked, MarginPlan, checked_margins, noisy_margins, planned
+from sfumato.methods.margins import MarginPlan, MarginRequest, checked_margins, noisy_margins, planned
 from sfumato.methods.people import Declared
 from sfumato.methods.randomizing import (
     checked_shares,
@@ -111,7 +111,7 @@ class NoisyBoxes(Ungrouped):
         caller = type(self).__name__
         if sum(one is not None for one in (self.shares, self.values, self.has)) != 1:
             raise PolicyError(
-                f"{caller} needs shares: what is published may not depend on which values people turn out to have",
+                f"{caller} needs shares: the list of published values must not depend on the table",
                 hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"; '
                 "has where a person may have several values",
             )
@@ -161,7 +161,7 @@ class NoisyBoxes(Ungrouped):
         return ""
 
     def sets_refused(self, against: Against) -> str:
-        """Return nothing: sets have counts as values have."""
+        """Return "": the counts of sets are checked like those of values."""
         return ""
 
     def each_refused(self, against: Against) -> str:
@@ -169,7 +169,7 @@ class NoisyBoxes(Ungrouped):
         return (
             ""
             if self.declares_each
-            else "its values are declared of one attribute; shares = { illness = { … }, income = { … } } does it"
+            else "its values are declared for a single secret; shares = { illness = { … }, income = { … } } does it"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class NoisyBoxes(Ungrouped):
             return Bounds.together({name: self.of(name).bounds(part, requirement.of(name)) for name, part in parts})
         if self.values is not None and not requirement.bounds_odds:
             raise PolicyError(
-                f"the bounds of {requirement.model} follow from shares, and only values were declared",
+                f"the bounds of {requirement.model} are computed from shares, and only values were declared",
                 hint='shares = { flu = "0.4", … } in place of values; or model = "differential"',
             )
         counts, people = declared_people(self.declared)
@@ -216,7 +216,7 @@ class NoisyBoxes(Ungrouped):
         """Raise `PolicyError` unless what is declared is for as many values a person as she may have; no value is looked at."""
         if (self.shares if schema.bundled else self.has) is not None:
             raise PolicyError(
-                "shares add up to 1, and people may have several values of a secret here"
+                "shares must add up to 1, but people may have several values of a secret here"
                 if schema.bundled
                 else "has: everybody has one value of each secret here, so that shares add up to 1",
                 hint='has = { flu = "0.4", … }: the share of people who have it'
@@ -230,8 +230,8 @@ class NoisyBoxes(Ungrouped):
         if schema.bundled and schema.most is None:
             whom, where = ("person", "people") if schema.people_rule.unit is None else ("household", "unit")
             raise PolicyError(
-                f"a {whom} may have any number of values of a secret, and noise must hide all that it is counted of: nothing "
-                "says of how many",
+                f"a {whom} may have any number of values of a secret, and noise must hide all that are "
+                "counted: limit their number",
                 hint=f'{where}={{"most": 5}}: of at most so many values of a secret, by coins among all; from figures that you '
                 "had before, not from this table",
             )
@@ -257,8 +257,8 @@ class NoisyBoxes(Ungrouped):
         return max(map(len, each)), many
 
     def margin_plan(self, gamma: Fraction, people: int, schema: Schema) -> MarginPlan | None:
-        """Return the noisy tables beside the boxes, None for none; what is left of γ is the boxes'."""
-        return planned(self.margins, gamma, Asked(tuple(schema.quasi), people, *self._counted(schema), schema.bundled))
+        """Return the margins, None for none; what is left of γ is for the boxes."""
+        return planned(self.margins, gamma, MarginRequest(tuple(schema.quasi), people, *self._counted(schema), schema.bundled))
 
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are the floor, γ and ε, and how many boxes were cut and shown."""

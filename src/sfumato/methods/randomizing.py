@@ -142,8 +142,7 @@ def closed_domain(table: Table, schema: Schema) -> Domain:
     attribute = schema.closed_attribute()
     if attribute is None or table.schema.closed != attribute.spec:
         raise PolicyError(
-            "the table was read without regard to the declared values: what is published of a person must follow from her "
-            "own cells, whatever others have",
+            "the table was not read with the declared values: what is published of a person must depend on her own cells only",
             hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
         )
     return attribute.domain
@@ -167,5 +166,5 @@ def plan_figures(plan: RandomizationPlan) -> dict[str, Any]:
         "delta": float(plan.delta),
     }
     if plan.groups > 1 and len(plan.parts) == 1:
-        figures["note"] = "no partition has a smaller error bound than randomizing the whole table, so there is one part"
+        figures["note"] = "no partition has a smaller error bound than randomizing the whole table: there is one part"
     return figures

@@ -101,7 +101,7 @@ def _columns(old: Policy, new: Policy) -> list[str]:
             lines += _none(name, before, after)
         elif _role(old, name) == _role(new, name) and before != after:
             lines.append(f"Who has no {name!r} was treated as {before!r}, and is now as {after!r}.")
-    weights = [one.schema.to_dict().get("weight") for one in (old, new)]
+    weights = [policy.schema.to_dict().get("weight") for policy in (old, new)]
     if weights[0] != weights[1]:
         lines.append(f"The weight was {_shown(weights[0])} and is now {_shown(weights[1])}.")
     allowed = set(new.schema.allow_unique) - set(old.schema.allow_unique)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 from sfumato.errors import Infeasible, InputError, PolicyError
 from sfumato.policy.doubled import doubles, with_doubles
-from sfumato.policy.guess import Looked, look
+from sfumato.policy.guess import Looked, StatedReading, look
 from sfumato.policy.lists import lists_of, stacked
 from sfumato.policy.profile import Profile, place_name, profiles
 from sfumato.policy.proposal import SecretBins, bins_of, chapters_of, determined, kind_of, recode_of
@@ -54,9 +54,9 @@ class Draft:
 
         Boxes are cut across the first of equally wide columns, and one of few values can be cut across early or hardly at all.
         """
-        found = [decision.column for decision in self.decisions if decision.role == role]
+        names = [decision.column for decision in self.decisions if decision.role == role]
         sizes = {column.name: column.size for column in self.table.quasi} if role == "quasi" and not self.declared else {}
-        return tuple(sorted(found, key=lambda name: sizes.get(name, 0)))
+        return tuple(sorted(names, key=lambda name: sizes.get(name, 0)))
 
     def profile(self, name: str) -> Profile:
         """Return what a column, or a secret of several, looks like."""
@@ -71,27 +71,21 @@ class Draft:
 def draft_policy(
     path: TablePath,
     *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    names: Sequence[str] = (),
-    rename: bool = False,
     roles: Mapping[Role, Sequence[str]] | None = None,
     reviewed: bool = False,
     strict: bool = False,
     declared: bool = False,
+    **stated: Unpack[StatedReading],
 ) -> str:
     """Return the text of a policy for the table in a file: valid, runnable, commented, and only a guess.
 
     `roles` are fixed up front, such as `{"sensitive": ["diagnosis"]}`; the others are recognised by names and values, and what
-    is not clear is dropped as `other`. `delimiter`, `decimal` and `encoding` say how a text file is read, `names` what the
-    columns of a file without a header are called, `rename` that columns of one name are numbered; what is not said is guessed.
+    is not clear is dropped as `other`. How a file is read may be `stated`; what is not is guessed.
     The draft says `reviewed = false`, with which nothing is published, unless `reviewed`. Its bounds are the same for every
     table; `strict` ones halve theta and odds. With `declared`, for declared parameters and synthetic records, no edge and no
     bound follows from the table. A draft tells shares of the sensitive values, so it is as private as the table.
     """
-    looked = look(path, delimiter=delimiter, decimal=decimal, encoding=encoding, names=names, rename=rename)
-    return draft_of(path, looked, roles=roles, reviewed=reviewed, strict=strict, declared=declared)
+    return draft_of(path, look(path, **stated), roles=roles, reviewed=reviewed, strict=strict, declared=declared)
 
 
 def draft_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypedDict, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,25 +35,28 @@ class Looked:
         return {column.name: column for column in self.profiles}
 
 
-def look(
-    path: TablePath,
-    *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    names: Sequence[str] = (),
-    rename: bool = False,
-) -> Looked:
-    """Return the columns of a file, read as asked; an encoding, a decimal sign or a header that nobody stated is guessed.
+class StatedReading(TypedDict, total=False):
+    """What is known of how a file is read; whatever is not stated is guessed.
 
     `names` are those of the columns of a file without a header; `rename` numbers columns of one name.
     """
-    given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    names: Sequence[str]
+    rename: bool
+
+
+def look(path: TablePath, **stated: Unpack[StatedReading]) -> Looked:
+    """Return the columns of a file, read as stated; an encoding, a decimal sign or a header that nobody stated is guessed."""
+    given = {"delimiter": stated.get("delimiter"), "decimal": stated.get("decimal"), "encoding": stated.get("encoding")}
+    names, rename = stated.get("names", ()), stated.get("rename", False)
     known = {key: value for key, value in given.items() if value is not None}
     options = ReadOptions(**known, **({"header": False, "names": names} if names else {}), rename=rename)  # type: ignore[arg-type]
     if any(given.values()) and not is_text(path):
         raise InputError(
-            f"{place_name(path)}: this is no text file, so it has no delimiter, decimal sign or encoding",
+            f"{place_name(path)}: not a text file: it has no delimiter, decimal sign or encoding",
             hint="leave --delimiter, --decimal and --encoding out",
         )
     why = dict.fromkeys(known, "as asked for") | ({"header": "as asked for"} if names else {})
@@ -60,7 +64,7 @@ def look(
     try:
         seen, columns = _without_header(path, options, why)
     except EncodingError as error:
-        if encoding is not None:
+        if "encoding" in known:
             raise
         options = replace(options, encoding=error.suggestion)
         try:
@@ -70,7 +74,7 @@ def look(
         why["encoding"] = "a guess: the file is not UTF-8; look whether letters with accents are right"
     if "header" in why:
         options = replace(options, header=False, names=columns.column_names)
-    if decimal is None and is_text(path) and _decimal_comma(columns):
+    if "decimal" not in known and is_text(path) and _decimal_comma(columns):
         options = replace(options, decimal=",")
         seen, columns = profiles(path, options)
         why["decimal"] = "a guess: some columns hold numbers such as 1,5"

@@ -35,7 +35,7 @@ from sfumato.privacy import MODELS, Requirement
 from sfumato.randomness import Randomness, coins_of
 from sfumato.table import ReadOptions, Schema, Table
 from sfumato.table.read import TablePath, column_names
-from sfumato.table.source import TooLongError, read_text, refusal
+from sfumato.table.source import read_text, refusal
 
 T = TypeVar("T")
 
@@ -107,21 +107,12 @@ class Policy:
     def load(cls, path: str | Path, *, data: TablePath | None = None) -> Policy:
         """Return the policy in a file. All that is wrong is said at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
-        refused = refusal(path)
-        if refused == "there is no such file":
+        if refusal(path) == "there is no such file":
             raise PolicyError(
                 f"{path}: no such policy file", hint="`sfumato policy init DATA --out POLICY` writes a draft to start from"
             )
-        if refused is not None:
-            raise PolicyError(f"{path}: {refused}", hint="give the path of a policy, a TOML file")
-        try:
-            content = read_text(path, most=LONGEST)
-        except UnicodeDecodeError:
-            raise PolicyError(f"{path}: not UTF-8 text", hint="a policy is a TOML file; save it as UTF-8") from None
-        except TooLongError:
-            raise PolicyError(f"{path}: a policy has at most {LONGEST:,} bytes", hint="did you give the table instead?") from None
-        except OSError as error:
-            raise PolicyError(f"{path}: cannot be read: {error.strerror or 'the disk refused'}") from None
+        check, expected = "give the path of a policy, a TOML file", "a policy is a TOML file; save it as UTF-8"
+        content = read_text(path, str(path), most=LONGEST, error=PolicyError, check=check, expected=expected)
         try:
             return cls.parse(content, base=path.parent)
         except PolicyError as error:
@@ -195,7 +186,7 @@ class Policy:
         ]
         more = f" ({len(made) - DECISIONS} more not shown)" if len(made) > DECISIONS else ""
         raise listing(
-            f"{named}: a draft that nobody has reviewed is not published. Look at the role of every column{more}",
+            f"{named}: an unreviewed draft is not published. Check the role of every column{more}",
             shown,
             hint=f"once they are right, `sfumato policy check {named} DATA --reviewed`, or reviewed = true in the file",
         )
@@ -267,7 +258,7 @@ def _schema(document: PolicySection, warnings: list[str], base: Path | None, fil
         idle = [column for column in arguments[name] if column in unused]
         if idle:
             what = "such columns are" if len(idle) > 1 else "such a column is"
-            warnings.append(f"[{name}] {', '.join(map(repr, idle))}: without effect, since {what} dropped")
+            warnings.append(f"[{name}] {', '.join(map(repr, idle))}: without effect, because {what} dropped")
             arguments[name] = {column: rule for column, rule in arguments[name].items() if column not in unused}
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
@@ -300,7 +291,7 @@ def _inherited(own: PolicySection, whole: PolicySection) -> PolicySection:
         return {**own, **{key: whole[key] for key in ("against",) if key in whole}}
     if whole.get("model") == "presence-association":
         raise PolicyError(
-            "[requirement.columns]: beside a bound on presence a column names its own model", hint='model = "l-diversity"'
+            "[requirement.columns]: with a bound on presence every column needs a model of its own", hint='model = "l-diversity"'
         )
     return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
 
@@ -326,14 +317,11 @@ def _method(section: PolicySection, requirement: Requirement | None, schema: Sch
         if requirement is None:
             return None  # which one that is follows from the requirement, whose fault is told
         name = _usual(requirement).name
-    if name == "buckets" or "locality" in section:
-        old = "name" if name == "buckets" else "locality"
-        raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(section))
     cls = _named(name, METHODS, "[method] name")
     arguments = {key: value for key, value in section.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
         takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
-        raise PolicyError(f"[method] {WEAKER}: {name!r} makes no weaker claim", hint=f"only for {takers}")
+        raise PolicyError(f"[method] {WEAKER}: {name!r} has no weaker claim to accept", hint=f"only for {takers}")
     given = parameters(arguments, "[method]", cls)
     options = {key: value if key in EXACT_OPTIONS else plain(value) for key, value in given.items()}
     if options.get("max_size") == 1 and options["max_size"] is not True:
@@ -369,14 +357,6 @@ def _key(given: Any) -> list[str]:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise PolicyError("[budget] key: expected a column, or a list of columns", hint='key = ["name", "born"]')
     return names
-
-
-def _respelled(section: PolicySection) -> str:
-    """Return how a policy for the method that was called buckets is written now."""
-    locality = section.get("locality", "boxes")
-    name = "decoys" if section.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
-    form = ' and form = "buckets"' if name == "near-groups" else ""
-    return f'write name = "{name}"{form}' + (", and leave out locality" if "locality" in section else "")
 
 
 def _closed(schema: Schema, method: Method | None) -> Schema:

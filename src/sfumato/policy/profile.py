@@ -118,7 +118,7 @@ def profiles(path: TablePath, options: ReadOptions | None = None) -> tuple[list[
     options = options or ReadOptions()
     if options.header and is_row(table.column_names, table, decimal=options.decimal):
         raise InputError(
-            f"{place_name(path)}: what should be the names of its columns looks like a row of the table",
+            f"{place_name(path)}: the header looks like a row of the table",
             hint="put a line of names on top; a name that is a number or a date needs a letter (y2020)",
         )
     return [profile(name, table[name]) for name in table.column_names], table

@@ -227,7 +227,7 @@ def _known(column: Profile) -> Decision | None:
         return _other(column, f"it has to do with what happened to a person, but is no date ({_many(column)})")
     if (column.kind == "categorical" or is_category(column) or _site(column)) and column.distinct > MOST:
         what = "practices, wards or other sites" if _site(column) else "values"
-        return _other(column, f"too many {what} to be published as they are ({column.distinct:,}): put them together first")
+        return _other(column, f"too many {what} to be published as they are ({column.distinct:,}): group them first")
     if column.kind == "numeric" and not column.whole and column.unique:
         return _other(column, f"exact measurements: {_alone(column)} are the only one with theirs")
     return Decision(column.name, "quasi", f"others may know it ({called})")

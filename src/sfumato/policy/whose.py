@@ -59,10 +59,10 @@ def people_of(
     without one, numbers by their least, and other columns are not published. Where hardly any row repeats a key, or somebody
     gave such a column its role, nothing is said instead. Rows without a key are left out.
     """
-    found = sorted(keys, key=lambda key: looked.by_name[key.column].missing > 0)  # those that every row has come first
-    if not found or (not whole and looked.by_name[found[0].column].missing):
+    likeliest = sorted(keys, key=lambda key: looked.by_name[key.column].missing > 0)  # those that every row has come first
+    if not likeliest or (not whole and looked.by_name[likeliest[0].column].missing):
         return {}, list(decisions)
-    person_key = found[0]
+    person_key = likeliest[0]
     key = person_key.column
     order = _order(looked, decisions, key)
     if not whole or BAND in looked.by_name:

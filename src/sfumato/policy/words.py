@@ -54,7 +54,7 @@ def rule_in_words(
     """Return what the bounds of a table's values mean, in one sentence.
 
     `compound` values are combinations of several columns; without `people`, a row need not be a person. It names who is meant:
-    somebody who learns how columns go together may become surer, and no bound of a group covers that.
+    somebody who learns how columns are associated may become surer, and no bound of a group covers that.
     """
     thing = "any one combination" if compound else "any one value"
     whom = "person" if people else "row"

@@ -123,7 +123,7 @@ def _gaps(draft: Draft) -> list[str]:
 
 def _suspects(draft: Draft) -> list[Gap]:
     named = {value for rule in draft.rules.values() for value in (rule.opened, *rule.others)}
-    return [one for one in missing_suspects(draft.looked.columns) if one.value not in named]
+    return [suspect for suspect in missing_suspects(draft.looked.columns) if suspect.value not in named]
 
 
 def _people(draft: Draft) -> list[str]:

@@ -12,7 +12,7 @@ from sfumato.privacy.rho_privacy import RhoPrivacy
 
 _OWN: tuple[type[Requirement], ...] = (FPrivacy, LDiversity, BetaLikeness, RhoPrivacy, PresenceAssociation, Differential)
 
-MODELS: Registry[Requirement] = Registry({one.model: one for one in _OWN}, "sfumato.models", Requirement)
+MODELS: Registry[Requirement] = Registry({kind.model: kind for kind in _OWN}, "sfumato.models", Requirement)
 """The models by the name they have in a policy file, those of installed packages too."""
 
 __all__ = [

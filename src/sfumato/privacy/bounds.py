@@ -72,27 +72,29 @@ class Bounds:
         people: int | None = None,
     ) -> Bounds:
         """Return the bounds of one secret and of sets of its values; everybody has exactly one unless `people` says else."""
-        held = (sum(counts[place] for place in one.places) if one.count is None else one.count for one in sets)
+        held = (sum(counts[place] for place in rule.places) if rule.count is None else rule.count for rule in sets)
         return cls(
-            (*values, *(one.name for one in sets)),
+            (*values, *(rule.name for rule in sets)),
             (*counts, *held),
-            (*limits, *(one.limit for one in sets)),
+            (*limits, *(rule.limit for rule in sets)),
             sum(counts) if people is None else people,
             (0,) * (len(values) + len(sets)),
-            tuple(one.places for one in sets),
+            tuple(rule.places for rule in sets),
         )
 
     @classmethod
     def of_bands(cls, bands: Sequence[Bounds]) -> Bounds:
         """Return the bounds of people of several bands, each held to its own; what nobody of a band has needs no bound there."""
         events = range(len(bands[0].events))
-        own = tuple(replace(one, limits=tuple(one.limits[e] if one.counts[e] else Fraction(1) for e in events)) for one in bands)
-        limits = (max((one.limits[e] for one in own if one.counts[e]), default=Fraction(1)) for e in events)
+        own = tuple(
+            replace(band, limits=tuple(band.limits[e] if band.counts[e] else Fraction(1) for e in events)) for band in bands
+        )
+        limits = (max((band.limits[e] for band in own if band.counts[e]), default=Fraction(1)) for e in events)
         return replace(
             own[0],
-            counts=tuple(sum(one.counts[e] for one in own) for e in events),
+            counts=tuple(sum(band.counts[e] for band in own) for e in events),
             limits=tuple(limits),
-            people=sum(one.people for one in own),
+            people=sum(band.people for band in own),
             bands=own,
         )
 
@@ -102,23 +104,23 @@ class Bounds:
 
         Counts that were declared, of each secret by itself, are brought to the same number of people.
         """
-        people = math.lcm(*(one.people for one in secrets.values()))
-        first = np.cumsum([0, *(one.valued for one in secrets.values())]).tolist()
+        people = math.lcm(*(secret.people for secret in secrets.values()))
+        first = np.cumsum([0, *(secret.valued for secret in secrets.values())]).tolist()
         each = list(zip(secrets.values(), first, strict=False))
         parts = [[(one, k, place) for place in range(one.valued)] for k, (one, _) in enumerate(each)]
         parts += [[(one, k, place) for place in range(one.valued, len(one.events))] for k, (one, _) in enumerate(each)]
         listed = [entry for part in parts for entry in part]
         return cls(
-            tuple(one.events[place] for one, _, place in listed),
-            tuple(one.counts[place] * (people // one.people) for one, _, place in listed),
-            tuple(one.limits[place] for one, _, place in listed),
+            tuple(secret.events[place] for secret, _, place in listed),
+            tuple(secret.counts[place] * (people // secret.people) for secret, _, place in listed),
+            tuple(secret.limits[place] for secret, _, place in listed),
             people,
             tuple(k for _, k, _ in listed),
-            tuple(tuple(begin + place for place in own) for one, begin in each for own in one.members),
+            tuple(tuple(begin + place for place in own) for secret, begin in each for own in secret.members),
             tuple(secrets),
             tuple(
                 cls.together(dict(zip(secrets, band, strict=True)))
-                for band in zip(*(one.bands for one in secrets.values()), strict=True)
+                for band in zip(*(secret.bands for secret in secrets.values()), strict=True)
             ),
         )
 
@@ -187,7 +189,7 @@ class Bounds:
     @property
     def protects(self) -> bool:
         """Whether anything is bounded at all: a bound of 1 promises nothing."""
-        return any(limit < 1 for one in self.by_band for limit in one.limits)
+        return any(limit < 1 for band in self.by_band for limit in band.limits)
 
     @property
     def by_band(self) -> tuple[Bounds, ...]:
@@ -197,16 +199,16 @@ class Bounds:
     @cached_property
     def incidence(self) -> tuple[Integers, Integers]:
         """Where each set begins (one entry more) among the places of the values of all sets, and these places."""
-        start = np.concatenate(([0], np.cumsum([len(one) for one in self.members], dtype=np.int64))).astype(np.int64)
-        return start, np.array([place for one in self.members for place in one], dtype=np.int64)
+        start = np.concatenate(([0], np.cumsum([len(places) for places in self.members], dtype=np.int64))).astype(np.int64)
+        return start, np.array([place for places in self.members for place in places], dtype=np.int64)
 
     @cached_property
     def open_values(self) -> tuple[int, ...]:
         """The places of values that may be shown openly: their bound is 1, and no set that is bounded has them."""
         bounds = self.by_band
-        sets = [pair for one in bounds for pair in zip(self.members, one.limits[self.valued :], strict=True)]
+        sets = [pair for band in bounds for pair in zip(self.members, band.limits[self.valued :], strict=True)]
         held = {place for members, limit in sets if limit < 1 for place in members}
-        free = (place for place in range(self.valued) if all(one.limits[place] == 1 for one in bounds))
+        free = (place for place in range(self.valued) if all(band.limits[place] == 1 for band in bounds))
         return tuple(place for place in free if place not in held)
 
     @cached_property

@@ -59,7 +59,7 @@ class Differential(Requirement):
         if against != "insider":
             raise PolicyError(
                 f"Differential(against=…): expected 'insider', got {against!r}",
-                hint="the model speaks of somebody who may know everybody else; leave against out",
+                hint="the model always assumes an insider; leave against out",
             )
         self._set(epsilon=epsilon, odds=odds, columns=columns, against=against)
 

@@ -119,7 +119,7 @@ def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
 
     for name, what in (("sets", "sets of values"), ("columns", "rules of single columns")):
         if given.get(name):
-            raise PolicyError(f"PresenceAssociation(beta=…): {what} stand beside alpha", hint=f"move {name} out of beta")
+            raise PolicyError(f"PresenceAssociation(beta=…): {what} belong beside alpha", hint=f"move {name} out of beta")
     parameters = {name: value for name, value in given.items() if name not in ("package", "sets", "columns")}
     known = {name: kind for name, kind in MODELS.items() if not issubclass(kind, PresenceAssociation)}
     model = parameters.pop("model", None)
@@ -131,7 +131,7 @@ def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
     if parameters.setdefault("against", against) != against:
         raise PolicyError(
             f"PresenceAssociation(beta=…): it is against {parameters['against']!r}, the whole requirement against {against!r}",
-            hint="say against whom once, beside alpha",
+            hint="give against once, beside alpha",
         )
     takes = inspect.signature(known[model]).parameters
     for name in parameters:

@@ -72,14 +72,15 @@ class Requirement(ABC):
         where = f"[requirement.columns] {name}"
         if own.columns or own.presence is not None:
             raise PolicyError(
-                f"{where}: a column has bounds on its values, and nothing else", hint="name a model with its numbers"
+                f"{where}: the requirement of a single column has no columns of its own and no alpha",
+                hint="name a model with its numbers",
             )
         if own.bounds_odds != self.bounds_odds:
             raise PolicyError(f"{where}: either all columns have the model 'differential', or none", hint="use one kind of model")
         if own.against not in ("engineer", self.against):
             raise PolicyError(
                 f"{where}: it is against {own.against!r}, the whole requirement against {self.against!r}",
-                hint="say against whom once, for all columns",
+                hint="give against once, for all columns",
             )
         return own._changed(against=self.against)
 
@@ -128,35 +129,35 @@ class Requirement(ABC):
         sets = self.set_bounds(shares, about)
         if about.once is not None:
             names = list(present)
-            sets = tuple(replace(one, count=about.once([names[place] for place in one.places])) for one in sets)
-        found = Bounds.of(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets, about.people)
-        have = dict(zip(found.labels, found.shares, strict=True))
-        broken = {event: limit for event, limit in zip(found.labels, found.limits, strict=True) if limit < have[event]}
+            sets = tuple(replace(rule, count=about.once([names[place] for place in rule.places])) for rule in sets)
+        bounds = Bounds.of(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets, about.people)
+        have = dict(zip(bounds.labels, bounds.shares, strict=True))
+        broken = {event: limit for event, limit in zip(bounds.labels, bounds.limits, strict=True) if limit < have[event]}
         if broken:
             raise self._infeasible(broken, have, shares, about)
-        return found
+        return bounds
 
     def set_bounds(self, shares: Mapping[str, Fraction], about: About = NOTHING) -> tuple[SetBound, ...]:
         """Return the bounds of all sets, given the share of every value; `places` are those of the values in `shares`."""
         place = {value: k for k, value in enumerate(shares)}
-        found = tuple(
+        limits = tuple(
             SetBound(name, tuple(place[value] for value in values), rule.limit(_share(values, shares, about)))
             for rule in self.sets
             for name, values in rule.sets(tuple(shares), about).items()
         )
-        labels = [one.label for one in found]
+        labels = [limit.label for limit in limits]
         if len({*labels, *shares}) < len(labels) + len(shares):
             raise PolicyError("[requirement.sets]: two sets, or a set and a value, have the same name", hint="rename a set")
-        return found
+        return limits
 
     def _nearest_sets(self, shares: Mapping[str, Fraction], about: About) -> dict[str, object]:
         """Return bounds of sets that no share exceeds, for those rules that have lower ones."""
-        found = {}
+        nearest = {}
         for rule in self.sets:
             have = [_share(values, shares, about) for values in rule.sets(tuple(shares), about).values()]
             if any(rule.limit(share) < share for share in have):
-                found[rule.name] = rule.nearest(have, round_up)
-        return {"sets": found} if found else {}
+                nearest[rule.name] = rule.nearest(have, round_up)
+        return {"sets": nearest} if nearest else {}
 
     def _infeasible(
         self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction], values: Mapping[str, Fraction], about: About

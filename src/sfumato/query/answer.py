@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.charts.pictures import Library
+from sfumato.errors import QueryError
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
@@ -20,6 +21,12 @@ Estimator = Literal["paper", "likelihood"] | str
 
 SHOWN = 20
 """Cells of a grouped answer that its text shows."""
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse what is no confidence."""
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
 
 
 class Framed(ABC):

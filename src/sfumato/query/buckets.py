@@ -88,7 +88,7 @@ class RowQuestion:
 
 @dataclass(frozen=True, eq=False)
 class BucketsEngine:
-    """A buckets release laid out for many questions. `model_error` is None unless its groups are boxes of near people."""
+    """A buckets release indexed for many questions. `model_error` is None unless its groups are boxes of near people."""
 
     index: BucketIndex
     vocabulary: Vocabulary
@@ -136,7 +136,7 @@ class BucketsEngine:
 
     @property
     def margins(self) -> ShownMargins | None:
-        """Noisy tables of the same people: there are none."""
+        """Margins of the same people: there are none."""
         return None
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:

@@ -48,9 +48,9 @@ class Drawn:
 
     def has(self, value: int) -> Flags:
         """Return who has a value."""
-        found = np.zeros(len(self.start) - 1, bool)
-        found[self.person[self.value == value]] = True
-        return found
+        having = np.zeros(len(self.start) - 1, bool)
+        having[self.person[self.value == value]] = True
+        return having
 
     @property
     def person(self) -> Integers:
@@ -109,21 +109,21 @@ class BundledSecret:
 
     def chances(self) -> dict[str, pa.Array]:
         """Return one column of probabilities of having it a sensitive value."""
-        found = {}
+        columns = {}
         for value, label in enumerate(self.release.labels):
             own = np.empty(self.rows, np.float32)
             own[self.order] = person_chances(self.model(value))[:, 0]
-            found[f"{self.release.domain.names[0]} = {label}"] = pa.array(own)
-        return found
+            columns[f"{self.release.domain.names[0]} = {label}"] = pa.array(own)
+        return columns
 
     @cached_property
     def odds(self) -> Array:
         """[people × values] in the order of the models: everybody's odds of having each value."""
-        found = np.empty((self.rows, len(self.release.domain)), np.float32)
-        for value in range(found.shape[1]):
+        odds = np.empty((self.rows, len(self.release.domain)), np.float32)
+        for value in range(odds.shape[1]):
             chance = person_chances(self.model(value))[:, 0]
-            found[:, value] = chance / np.maximum(1.0 - chance, 1e-6)
-        return found
+            odds[:, value] = chance / np.maximum(1.0 - chance, 1e-6)
+        return odds
 
     def draw(self, random: Randomness) -> Drawn:
         """Return a bundle for every published row: one proper draw."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from sfumato import notebook
 from sfumato.errors import QueryError
-from sfumato.query.answer import Estimate, Estimator, interval_text
-from sfumato.query.count import choose_estimator, engine_for, having, require_confidence
+from sfumato.query.answer import Estimate, Estimator, interval_text, require_confidence
+from sfumato.query.count import choose_estimator, engine_for, having
 from sfumato.query.engine import CountEngine, one_thread
 from sfumato.query.figures import Asking, Figure
 from sfumato.query.held import as_one_event, plain

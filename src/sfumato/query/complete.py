@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 MOST_TABLES = 1_000
 
 _WHY_NOT = {
-    "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
+    "ranges": "it shows ranges instead of people's quasi values",
     "columns": "it does not show which quasi values are one person's",
     "views": "it does not show which quasi values are one person's",
-    "synthetic": "its records are a whole table already, and nobody's",
+    "synthetic": "its records are a complete synthetic table already",
 }
 """Why releases of other forms have no completed tables."""
 
@@ -170,7 +170,8 @@ class Completion:
         if not self.bundles:
             if shape is not None:
                 raise QueryError(
-                    "shape: everybody has one value of each secret here, and a completed table has a row for each person",
+                    "shape: only for releases with several values of a secret a person; here a completed table has "
+                    "one row a person",
                     hint="leave it out",
                 )
             return pa.table({**self.quasi(), **self.values(random)})
@@ -182,7 +183,7 @@ class Completion:
         return pa.table({**quasi, **{name: column for bundle in drawn for name, column in wide(bundle).items()}})
 
     def tell(self) -> None:
-        """Warn that a completed table does not show how several secrets go together, and what stands for bands without an end."""
+        """Warn that a completed table shows no association of secrets, and what stands for bands without an end."""
         said = dict.fromkeys(line for words in self.vocabularies for line in open_bands(words))
         if said:
             warnings.warn(
@@ -200,7 +201,7 @@ class Completion:
         elif len(self.secrets) > 1:
             listed = f"{', '.join(self.names[:-1])} and {self.names[-1]}"
             warnings.warn(
-                f"how {listed} go together is not published: they are drawn independently inside "
+                f"the association of {listed} is not published: they are drawn independently inside "
                 "groups, so that a completed table shows too little of a link between them",
                 UnlinkedWarning,
                 stacklevel=3,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from sfumato.errors import QueryError, did_you_mean
-from sfumato.query.answer import Answer, Estimator
+from sfumato.query.answer import Answer, Estimator, require_confidence
 from sfumato.query.answering import answer
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
@@ -98,12 +98,6 @@ def _answered(engine: CountEngine, release: Release, asked: Query, estimator: Es
     return measure(engine, asked, chosen, confidence, release.native)
 
 
-def require_confidence(confidence: float) -> None:
-    """Refuse what is no confidence."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
-
-
 def count_many(
     release: Release,
     queries: Iterable[str | Query],
@@ -148,7 +142,7 @@ def _engine(release: Release) -> CountEngine:
     engine = _engines.get(release)
     if engine is None:
         if release.form not in ENGINES:
-            raise QueryError(f"no estimator is known for the form {release.form!r}")
+            raise QueryError(f"no estimator supports the form {release.form!r}")
         engine = SecretsEngine.of(release, _engine) if len(release.each) > 1 else ENGINES[release.form](release)
         _engines[release] = engine
         engine.__dict__[MODEL_CACHE] = _caches.get(release)

@@ -4,7 +4,7 @@
 groups show for certain, not at the estimates of cells: see `sfumato.query.independence`. Where a form shows no groups, or a
 condition cuts through them, only the estimates are left. Were the columns independent, the mean of their X² would be at most f
 + e: f = (rows − 1)·(columns − 1) for the luck of who was drawn, and e = Σ std_error²/expected for what the release leaves open.
-How the errors of cells go together is not known. But of all sums of squares of normal errors with the same mean, that of a
+The covariance of the errors of cells is not known. But of all sums of squares of normal errors with the same mean, that of a
 single one reaches far the most easily (Székely and Bakirov, Extremal probabilities for Gaussian quadratic forms, 2003: true
 wherever it does so in less than 21 %). So p = P(χ²₁ > X²/(f + e)): false alarms are rarer than that as far as standard errors are
 right, for levels up to .2, and most links are not found: such a test finds one, or the release cannot decide.
@@ -232,7 +232,7 @@ def _test(
 def _test_of_each(release: Any, asked: Query, name: str, *, secret: str) -> AssociationTest:
     """Return the clearest of the tests of each value, having it or not, with as many times its p as there are values.
 
-    Holds whatever values go together (Bonferroni).
+    Holds under any dependence (Bonferroni).
     """
     if asked.condition != Query().condition:
         return AssociationTest(0.0, 0.0, None, "values overlap, and a condition cuts through what groups show")

@@ -27,7 +27,7 @@ from sfumato.query.complete import Completion, tables_wanted
 from sfumato.query.crosstab import Crosstab
 from sfumato.query.tables import cross_tables, margins, pairs
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.atomic import let_in, move_new, workshop
+from sfumato.release.atomic import let_in, new_file, refuse_taken
 from sfumato.release.base import Release
 from sfumato.table.extras import extra
 
@@ -40,12 +40,9 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
     Returns why it has no completed tables, where the release cannot be completed; "" where it has.
     """
     duckdb, target = extra("duckdb"), Path(path)
-    if target.exists() or target.is_symlink():
-        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file")
-    if not target.parent.is_dir():
-        raise OutputError(f"{target.name}: the directory {str(target.parent)!r} does not exist", hint="create it first")
+    refuse_taken(target)
     if target.stem.casefold() == _STORED:
-        raise OutputError(f"{target.name}: a file cannot have the name of the schema in it", hint="choose another name")
+        raise OutputError(f"{target.name}: this name is that of a schema inside the file", hint="choose another name")
     count, source = tables_wanted(tables), randomness(random)
     completion: Completion | None = None
     try:
@@ -54,9 +51,9 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
     except QueryError as refused:
         without = str(refused)
     try:
-        with workshop(target) as hidden:
-            draft = (hidden / target.name).absolute()  # DuckDB takes "md:x" for a place elsewhere
-            database = duckdb.connect(str(draft), config={"autoinstall_known_extensions": False})
+        with new_file(target) as draft:
+            # An absolute path: DuckDB takes "md:x" for a place elsewhere.
+            database = duckdb.connect(str(draft.absolute()), config={"autoinstall_known_extensions": False})
             try:
                 _published(database, release)
                 _counted(database, release)
@@ -65,12 +62,6 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
                 database.execute("CHECKPOINT")  # closing would try it too, and say nothing where it fails
             finally:
                 database.close()
-            let_in()
-            move_new(draft, target)
-    except FileExistsError:
-        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file") from None
-    except OSError as error:
-        raise OutputError(f"{target.name}: cannot be written: {error.strerror or 'the disk refused'}") from None
     except duckdb.Error as error:
         # Not by its words, which quote values: DuckDB has errors of its own for a disk that is full or broken.
         disk = isinstance(error, duckdb.OperationalError)

@@ -76,7 +76,7 @@ class CountEstimate:
 def add_up(guesses: Sequence[CountEstimate], people: int) -> CountEstimate:
     """Return the guess for disjoint pieces together.
 
-    How their errors go together is not known; adding standard errors covers the worst case.
+    The covariance of their errors is not known; adding standard errors covers the worst case.
     """
     if len(guesses) == 1:
         return guesses[0]
@@ -112,7 +112,7 @@ class Question(Protocol):
 
 
 class CountEngine(Protocol):
-    """A release of one form, laid out for many questions. It does not refer to the release, so that both can go."""
+    """A release of one form, indexed for many questions. It does not refer to the release, so that both can go."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -215,5 +215,5 @@ def _libraries(learns: bool) -> list[Any]:
     if learns:
         import scipy.linalg  # noqa: F401
 
-    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return found
+    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries

@@ -18,7 +18,7 @@ _HAS, _NOT = "has it", "has not"
 
 
 @dataclass(frozen=True, eq=False)
-class Having:
+class HavingPeople:
     """The same people with one value each: whether they have what a question asks about, or not."""
 
     quasi: tuple[Column, ...]
@@ -26,13 +26,13 @@ class Having:
     schema: Any
 
 
-def having(table: Any, query: Query) -> tuple[Having, Query]:
+def having(table: Any, query: Query) -> tuple[HavingPeople, Query]:
     """Return people with whether they have what a question about a secret asks for, and the question about that."""
     secrets = table.schema.sensitive
     about = list(dict.fromkeys(atom for atom in atoms_of(query.condition) if atom.column in secrets))
     if len(about) > 1:
         raise QueryError(
-            "a question about two values together is no question of a workload here",
+            "a workload cannot ask about two values of one person together",
             hint="ask about one value of a secret, or one of several: IN (…)",
         )
     name = about[0].column if about else secrets[0]
@@ -45,7 +45,7 @@ def having(table: Any, query: Query) -> tuple[Having, Query]:
         flags = np.any([piece.values for piece in compile_condition(about[0], words).pieces], axis=0)
         has = part.sensitive.any_of(np.flatnonzero(flags).tolist())
     domain = Domain(pa.table({name: pa.array([_HAS, _NOT])}), ("categorical",))
-    people = Having(
+    people = HavingPeople(
         table.quasi, Sensitive(domain, (~has).astype(np.uint8)), replace(table.schema.only(name), secrets={}, bins={})
     )
     return people, replace(query, condition=_asking(query.condition, name))

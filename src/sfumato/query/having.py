@@ -41,7 +41,7 @@ from sfumato.query.noisy import NoisyEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.rows import Asked, BucketIndex
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.held import Entries, Held
+from sfumato.release.held import Held, HeldEntries
 from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import RangesRelease
 from sfumato.table.column import Column, Domain
@@ -89,7 +89,7 @@ class SecretCounts:
     """What groups show of one secret: how many people have each value, one of each named set, and 0, 1, 2, … values."""
 
     sizes: Integers
-    facts: Entries
+    facts: HeldEntries
     values: int
     held: Held
     sets: tuple[Flags, ...]  # the values of each set with counts of its own
@@ -110,9 +110,9 @@ class SecretCounts:
     def numbers(self) -> Integers:
         """[groups × numbers]: how many people of each group have 0, 1, 2, … values."""
         held = self.held
-        found = np.zeros((len(self.sizes), int(held.values.max(initial=0)) + 1), np.int64)
-        found[held.group, held.values] = held.people
-        return found
+        counts = np.zeros((len(self.sizes), int(held.values.max(initial=0)) + 1), np.int64)
+        counts[held.group, held.values] = held.people
+        return counts
 
     def published(self, event: Event) -> Integers | None:
         """Return how many people of each group have an event, None where that is not published."""
@@ -126,9 +126,9 @@ class SecretCounts:
             return sizes - none
         for place, members in enumerate(self.sets):
             if (members == event.values).all():
-                mine, found = self.held.set_place == place, np.zeros(len(sizes), np.int64)
-                found[self.held.set_group[mine]] = self.held.set_count[mine]
-                return found
+                mine, counts = self.held.set_place == place, np.zeros(len(sizes), np.int64)
+                counts[self.held.set_group[mine]] = self.held.set_count[mine]
+                return counts
         return None
 
     def _entries(self, event: Event) -> tuple[Array, Floats]:
@@ -152,14 +152,14 @@ class SecretCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyCounts:
+class NoisySecretCounts:
     """What groups show of one secret where counts have noise: neither sets nor numbers of values."""
 
     sizes: Integers
     shown: Integers  # [groups × values]
 
     @classmethod
-    def of(cls, part: BucketsRelease) -> NoisyCounts:
+    def of(cls, part: BucketsRelease) -> NoisySecretCounts:
         """Return the counts of a release of one secret."""
         return cls(part.sizes, part.st_count.reshape(len(part.sizes), -1))
 
@@ -171,8 +171,8 @@ class NoisyCounts:
     @property
     def totals(self) -> Floats:
         """Number of people with each value, about."""
-        found: Floats = np.maximum(self.shown.sum(axis=0), 0).astype(np.float64)
-        return found
+        totals: Floats = np.maximum(self.shown.sum(axis=0), 0).astype(np.float64)
+        return totals
 
     def published(self, event: Event) -> Integers | None:
         """Return how many people of each group have an event, None where that is not published."""
@@ -265,9 +265,9 @@ class HavingBoxes:
         whole = self.trend
         own = whole.posterior
         score = ((index.wanted(np.array([True, False])) @ self.away) * own.scale) @ own.turn
-        found = replace(whole, index=index, posterior=replace(own, score=np.stack([score, -score])))
-        vars(found).update({name: getattr(whole, name) for name in ("block_start", "joint", "flat")})
-        return found
+        trend = replace(whole, index=index, posterior=replace(own, score=np.stack([score, -score])))
+        vars(trend).update({name: getattr(whole, name) for name in ("block_start", "joint", "flat")})
+        return trend
 
     def engine(self, count: Integers) -> HavingEngine:
         """Return the engine of something that so many people of each group have."""
@@ -349,8 +349,8 @@ def _with_rate(numbers: Integers, rate: Floats) -> Floats:
     without = np.zeros(len(rate))
     for many in numbers.T[::-1]:
         without = without * (1.0 - rate) + many
-    found: Floats = numbers.sum(axis=1) - without
-    return found
+    people: Floats = numbers.sum(axis=1) - without
+    return people
 
 
 def _rates(numbers: Integers, count: Floats) -> Floats:
@@ -367,7 +367,7 @@ def _rates(numbers: Integers, count: Floats) -> Floats:
 class Having:
     """The secrets of people who may have several values, and the engines of what was asked about."""
 
-    secrets: tuple[SecretCounts | NoisyCounts, ...]
+    secrets: tuple[SecretCounts | NoisySecretCounts, ...]
     groups: tuple[HavingBoxes | HavingRanges | HavingNoisy, ...]
     _engines: dict[tuple[bytes, ...], tuple[CountEngine, bool]] = field(default_factory=dict)
     _lock: Any = field(default_factory=threading.RLock)
@@ -377,7 +377,7 @@ class Having:
         """Return the secrets of a release, whose models may be kept in a cache."""
         if release.noisy:
             noisy = cast("BucketsRelease", release)  # no other form has noisy counts
-            counts = tuple(NoisyCounts.of(part) for part in noisy.each)
+            counts = tuple(NoisySecretCounts.of(part) for part in noisy.each)
             return cls(counts, tuple(HavingNoisy(weakref.ref(noisy), name) for name in release.secrets))
         secrets = tuple(SecretCounts.of(part) for part in release.each)
         if release.shown_as.as_ranges:
@@ -411,16 +411,16 @@ class Having:
 
     def boxes(self, place: int, value: int) -> HavingEngine:
         """Return the engine of having one value, of a release that shows boxes of people."""
-        found, _ = self.engine(((self.value(place, value), True),))
-        assert isinstance(found, HavingEngine)
-        return found
+        engine, _ = self.engine(((self.value(place, value), True),))
+        assert isinstance(engine, HavingEngine)
+        return engine
 
     def together(self, literals: Literals) -> Floats:
         """Return how many people of each group are expected to have the one and not the other of several events."""
         secrets = [event.secret for event, _ in literals]
         if len(literals) > MOST_TOGETHER or any(event.missing and secrets.count(event.secret) > 1 for event, _ in literals):
             raise QueryError(
-                "so many conditions on what one person has together are not estimated: how they go together is not published",
+                "too many conditions on the values of one person: which values she has together is not published",
                 hint=f"ask for at most {MOST_TOGETHER} values together, each by name",
             )
         sizes = self.secrets[0].sizes.astype(np.float64)
@@ -436,7 +436,7 @@ class Having:
         return found
 
     @staticmethod
-    def _chance(secret: SecretCounts | NoisyCounts, literals: Sequence[tuple[Event, bool]]) -> Floats:
+    def _chance(secret: SecretCounts | NoisySecretCounts, literals: Sequence[tuple[Event, bool]]) -> Floats:
         """Return for each group the chance of having the one and not the other, of one secret, by inclusion and exclusion."""
         has = [event for event, positive in literals if positive]
         lacks = [event for event, positive in literals if not positive]
@@ -475,17 +475,17 @@ def set_members(part: HeldRelease) -> list[tuple[str, ...]]:
     rules: Mapping[str, Any] = part.manifest.requirement.get("sets", {})
     bins = Vocabulary.of((), part.domain, declared_in(part.manifest.schema)).declared
     order = () if bins is None else bins.bins_in_order()
-    found: dict[str, tuple[str, ...]] = {}
+    members: dict[str, tuple[str, ...]] = {}
     for name, rule in rules.items():
         if "values" in rule:
-            found[name] = tuple(rule["values"])
+            members[name] = tuple(rule["values"])
         elif "near" in rule:
             for k, one in enumerate(order):
-                found[f"{name}: around {one}"] = order[max(k - rule["near"], 0) : k + rule["near"] + 1]
+                members[f"{name}: around {one}"] = order[max(k - rule["near"], 0) : k + rule["near"] + 1]
         elif "map" in rule:
             for category in {rule["map"].get(label) for label in labels}:
-                found[f"{name}: {category}"] = tuple(label for label in labels if rule["map"].get(label) == category)
-    return [tuple(value for value in found.get(str(one["set"]), ()) if value in labels) for one in part.manifest.sets]
+                members[f"{name}: {category}"] = tuple(label for label in labels if rule["map"].get(label) == category)
+    return [tuple(value for value in members.get(str(entry["set"]), ()) if value in labels) for entry in part.manifest.sets]
 
 
 __all__ = ["Having", "having_of"]

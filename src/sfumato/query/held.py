@@ -46,7 +46,7 @@ def refuse_held(release: Any) -> None:
     """Raise where a question is put to people who may have several values that is for one value of each."""
     if release.manifest.bundled:
         raise QueryError(
-            "people of this release may have several values of a secret, which this cannot take yet",
+            "people of this release may have several values of a secret, which is not supported here",
             hint="count(…) answers questions about who has a value: COUNT(*), AVG(…) WHERE …, GROUP BY",
         )
 
@@ -56,11 +56,11 @@ def answer_held(release: HeldRelease, asked: Query, ask: Ask, having: Having) ->
     secret = [name for name in asked.group_by if name in release.secrets]
     if len(secret) > 1:
         raise QueryError(
-            "how values of two secrets go together is not published, so that there is no table of both",
+            "the association of two secrets is not published, so that there is no table of both",
             hint="GROUP BY one of them",
         )
-    found = _by_value(release, asked, secret[0], ask, having) if secret else _answered(release, asked, ask, having)
-    return found if release.manifest.household is None else _changed(found, lambda one: _noted(one, HOUSEHOLDS))
+    answer = _by_value(release, asked, secret[0], ask, having) if secret else _answered(release, asked, ask, having)
+    return answer if release.manifest.household is None else _changed(answer, lambda one: _noted(one, HOUSEHOLDS))
 
 
 def _answered(release: HeldRelease, asked: Query, ask: Ask, having: Having, event: Event | None = None) -> Answer:
@@ -68,8 +68,8 @@ def _answered(release: HeldRelease, asked: Query, ask: Ask, having: Having, even
     if event is not None:
         asked = replace(asked, condition=And((asked.condition, _Has(event))))  # type: ignore[arg-type]
     one = as_one_event(release, (asked,), having)
-    found = ask(one.engine, one.asked[0])
-    return without_interval(found, one.no_interval) if one.no_interval else found
+    answer = ask(one.engine, one.asked[0])
+    return without_interval(answer, one.no_interval) if one.no_interval else answer
 
 
 class OneEvent(NamedTuple):
@@ -101,10 +101,10 @@ def as_one_event(release: HeldRelease, asked: Sequence[Query], having: Having) -
 def _require_columns(release: HeldRelease, asked: Query) -> None:
     """Raise for columns that there are not, and for figures of what has none."""
     conditions = [part for part in _conjuncts(asked.condition) if not isinstance(part, _Has)]
-    conditions += [one.condition for one in asked.select if one.condition is not None]
+    conditions += [figure.condition for figure in asked.select if figure.condition is not None]
     known = [*(str(column["name"]) for column in release.manifest.schema["quasi"]), *release.secrets]
     for name in [
-        *(atom.column for one in conditions for atom in atoms_of(one)),
+        *(atom.column for condition in conditions for atom in atoms_of(condition)),
         *asked.group_by,
         *(o.column for o in asked.select),
     ]:
@@ -126,7 +126,7 @@ def _require_columns(release: HeldRelease, asked: Query) -> None:
 
 def _several() -> QueryError:
     return QueryError(
-        "how several things that one person has go together is not published, and this question needs more than one figure of it",
+        "which values one person has together is not published, and this question needs more than one such figure",
         hint="ask for values joined by AND, or for one of several: IN (…)",
     )
 
@@ -214,7 +214,7 @@ class _Reading:
         compiled = compile_condition(atom, Vocabulary.of((), domain, self.declared).for_terms(self.terms))
         if compiled.partly is not None:
             raise QueryError(
-                f"{atom.column}: a published value meets this condition only partly", hint="ask for published values"
+                f"{atom.column}: a published value meets this condition only in part", hint="ask for published values"
             )
         for piece in compiled.pieces:
             values |= piece.values
@@ -270,7 +270,7 @@ def _by_value(release: HeldRelease, asked: Query, secret: str, ask: Ask, having:
     figure = asked.select[0]
     if len(asked.select) > 1 or not (figure.kind == "count" or (figure.kind == "share" and figure.condition is None)):
         raise QueryError(
-            f"GROUP BY {secret}: a person is in several of its rows, and one of COUNT(*) and SHARE() is asked for them",
+            f"GROUP BY {secret}: rows overlap, since a person may have several values; only COUNT(*) and SHARE() are defined",
             hint=f"other figures: AVG(…) WHERE {secret} = …, one value at a time",
         )
     rest = tuple(name for name in asked.group_by if name != secret)
@@ -281,12 +281,12 @@ def _by_value(release: HeldRelease, asked: Query, secret: str, ask: Ask, having:
     cells: list[tuple[Mapping[str, Any], Estimate]] = []
     for place, value in enumerate(domain.table.column(0).to_pylist()):
         event = having.value(release.secrets.index(secret), place)
-        found = _answered(release, Query(asked.condition, rest, asked.terms), ask, having, event)
-        if isinstance(found, GroupedAnswer):
-            types |= dict(zip(found.columns, found.types, strict=True))
-            cells += [({name: {secret: value, **key}[name] for name in asked.group_by}, cell) for key, cell in found.cells]
-        elif isinstance(found, Estimate) and found.value > 0:
-            cells.append(({secret: value}, found))
+        answer = _answered(release, Query(asked.condition, rest, asked.terms), ask, having, event)
+        if isinstance(answer, GroupedAnswer):
+            types |= dict(zip(answer.columns, answer.types, strict=True))
+            cells += [({name: {secret: value, **key}[name] for name in asked.group_by}, cell) for key, cell in answer.cells]
+        elif isinstance(answer, Estimate) and answer.value > 0:
+            cells.append(({secret: value}, answer))
     if figure.kind == "share":
         cells, total = [(key, _part(cell, total)) for key, cell in cells], _part(total, total)
     total, *named = (
@@ -301,7 +301,7 @@ def _by_value(release: HeldRelease, asked: Query, secret: str, ask: Ask, having:
 def _part(one: Estimate, total: Estimate) -> Estimate:
     """Return a count as its part of all, of whom there must be a certain number."""
     if total.low != total.high or total.low is None or not total.value:
-        raise QueryError("SHARE(): how many people it is a part of is not certain", hint="ask for COUNT(*)")
+        raise QueryError("SHARE(): the number of people in its denominator is uncertain", hint="ask for COUNT(*)")
     many = total.value
     low, high = (None if end is None else end / many for end in (one.low, one.high))
     return replace(one, value=one.value / many, std_error=one.std_error / many, low=low, high=high, raw=None)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato import __version__
 from sfumato.arrays import Array, Integers
-from sfumato.errors import OutputError, QueryError
+from sfumato.errors import QueryError
 from sfumato.query.answering import FACTOR
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.count import engine_of
@@ -28,12 +28,12 @@ from sfumato.query.models.inside import FEW_VALUES, UNTOLD, WIDER, Inside, cells
 from sfumato.query.models.likelihood import Association
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, GRID, Trend
-from sfumato.release.atomic import let_in, move_new, workshop
+from sfumato.release.atomic import new_file, refuse_taken
 from sfumato.release.base import Release
 
 FORMAT, VERSION = "sfumato-model", 2
 
-_WHY_NOT = "only releases whose groups show people's own quasi values (form buckets) have one"
+_WHY_NOT = "only releases of the form buckets, which show each person's quasi values, have a model file"
 
 
 def write_model(release: Release, path: str | Path, *, manifest: str) -> int:
@@ -42,36 +42,27 @@ def write_model(release: Release, path: str | Path, *, manifest: str) -> int:
     `manifest` is the sha-256 of the release's manifest.json.
     """
     target = Path(path)
-    if target.exists() or target.is_symlink():
-        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file")
-    if not target.parent.is_dir():
-        raise OutputError(f"{target.name}: the directory {str(target.parent)!r} does not exist", hint="create it first")
+    refuse_taken(target)
     content = json.dumps(model_document(release, manifest), allow_nan=False, ensure_ascii=False, indent=1).encode() + b"\n"
     if target.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    try:
-        with workshop(target) as hidden:
-            draft = hidden / target.name
-            draft.write_bytes(content)
-            let_in()
-            move_new(draft, target)
-    except FileExistsError:
-        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file") from None
-    except OSError as error:
-        raise OutputError(f"{target.name}: cannot be written: {error.strerror or 'the disk refused'}") from None
+    with new_file(target) as draft:
+        draft.write_bytes(content)
     return len(content)
 
 
 def model_document(release: Release, manifest: str) -> dict[str, Any]:
     """Return the content of the file; `QueryError` for a release that has no such model."""
     if release.manifest.bundled:
-        raise QueryError("people of this release may have several values of a secret: no file holds its model", hint=_WHY_NOT)
+        raise QueryError(
+            "people of this release may have several values of a secret: its model cannot be exported", hint=_WHY_NOT
+        )
     parts: list[Any] = list(cast("Any", release).each)
     engines = [engine_of(part) for part in parts]
     if not all(isinstance(engine, BucketsEngine) for engine in engines):
-        raise QueryError(f"a release of the form {release.form!r} has no model that a file holds", hint=_WHY_NOT)
+        raise QueryError(f"a release of the form {release.form!r} has no model to export", hint=_WHY_NOT)
     if any(getattr(engine, "margins", None) is not None for engine in engines):
-        raise QueryError("the model of boxes and noisy tables together is in no file", hint="ask the release itself")
+        raise QueryError("the joint model of boxes and margins cannot be exported", hint="ask the release itself")
     with one_thread():
         secrets = [_secret(part, cast("BucketsEngine", engine)) for part, engine in zip(parts, engines, strict=True)]
     return {
@@ -91,7 +82,7 @@ def _secret(release: Any, engine: BucketsEngine) -> dict[str, Any]:
     """Return what is known of one secret: its values, the noise in its counts, and the model that answers by default."""
     index = engine.index
     noise = engine.noise_variance
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "columns": list(release.domain.names),
         "values": index.values,
         "value": _array(index.st_value, "<i4"),
@@ -102,13 +93,13 @@ def _secret(release: Any, engine: BucketsEngine) -> dict[str, Any]:
         "why": engine.no_likelihood,
     }
     if engine.no_likelihood:
-        return found
+        return document
     if engine.model_error is None:
-        return {**found, "model": "blind", "blind": _blind(engine.association)}
+        return {**document, "model": "blind", "blind": _blind(engine.association)}
     inside = engine.inside if index.values <= MAX_VALUES else None
     cells = cells_of(index, engine.columns)[0] if inside is None else inside.cells
     return {
-        **found,
+        **document,
         "model": "boxes",
         "covers": engine.model_error.cover,
         "near": "" if engine.model_error.cover else NEAR,
@@ -158,7 +149,7 @@ def _multiplying(inside: Inside) -> dict[str, Any]:
     own = np.zeros((len(inside.index.table.codes), inside.index.values))
     for column, sharing in inside.sharing.items():
         own[column] = sharing.tau2
-    found = {
+    document = {
         "error2": inside.model_error.tolist(),
         "wider": WIDER,
         "few_values": FEW_VALUES,
@@ -177,8 +168,8 @@ def _multiplying(inside: Inside) -> dict[str, Any]:
     }
     if goals.noise_variance.any() or goals.shrinkage.any():
         named = {"goal": goals.people, "goal_variance": goals.noise_variance, "shrinkage": goals.shrinkage}
-        found |= {name: _array(part, "<f8") for name, part in named.items()}
-    return found
+        document |= {name: _array(part, "<f8") for name, part in named.items()}
+    return document
 
 
 def _blind(found: Association) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from sfumato.release.margins import margin_variance, numbered_bands
 
 @dataclass(frozen=True, eq=False)
 class NoisyEngine(BucketsEngine):
-    """A buckets release with noise laid out for many questions: the variance of one draw, and how many are in each group."""
+    """A buckets release with noise indexed for many questions: the variance of one draw, and how many are in each group."""
 
     noise: float
     draws: Integers
@@ -67,8 +67,8 @@ class NoisyEngine(BucketsEngine):
 
     @cached_property
     def model(self) -> Adding[Asked, AskedSum]:
-        """What the estimator `likelihood` asks: with tables beside boxes the model alone that learns from them."""
-        return Joint(self.inside) if self.margins is not None else super().model
+        """What the estimator `likelihood` asks: with margins only the model that learns from them."""
+        return JointModel(self.inside) if self.margins is not None else super().model
 
     @property
     def no_likelihood(self) -> str:
@@ -129,14 +129,14 @@ class NoisyEngine(BucketsEngine):
         return replace(estimate, raw=estimate.value)
 
     def as_papers(self, pieces: Pieces) -> CountEstimate:
-        """Return the papers' estimate; how placements of several pieces go together is not looked up."""
+        """Return the papers' estimate; the covariance of several pieces is not computed."""
         estimates = [(piece.values, as_uniform(self.asked(piece).uniform)) for piece in pieces]
         whole = [estimate if values.all() or not values.any() else self.limited(estimate) for values, estimate in estimates]
         return add_up(whole, self.index.people)
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointModel:
     """The multiplying model alone, where it has learned from boxes and tables together."""
 
     inside: Inside
@@ -151,7 +151,7 @@ class Joint:
 
 
 def shown_margins(release: BucketsRelease, index: BucketIndex) -> ShownMargins | None:
-    """Return the noisy tables of a release beside its boxes, if answers learn from them."""
+    """Return the margins of a release, if answers learn from them."""
     margins = release.margins
     if margins is None or index.values > MOST_VALUES:
         return None

@@ -48,7 +48,7 @@ def plot_crosstab(table: Crosstab, library: Library | None = None) -> Any:
         for row, column, count, lift in table.named()
         if lift is not None
     ]
-    clear = sorted((one for one in tiles if one.clear), key=lambda one: -abs(one.lift - 1))
+    clear = sorted((tile for tile in tiles if tile.clear), key=lambda one: -abs(one.lift - 1))
     told = "; ".join(f"{one.row} and {one.column}: {one.lift:.2f}" for one in clear[:TOLD])
     words = (
         f"How many times as many people have both values as if {table.names[0]} and {table.names[1]} were unrelated, in "

@@ -46,7 +46,7 @@ from sfumato.table.column import Column
 
 @dataclass(frozen=True, eq=False)
 class RandomizedEngine:
-    """A release laid out for many questions: every row by its slot, the pair of its part and its published value."""
+    """A release indexed for many questions: every row by its slot, the pair of its part and its published value."""
 
     vocabulary: Vocabulary
     table: RowIndex
@@ -74,7 +74,7 @@ class RandomizedEngine:
         wanted = release.part.astype(np.int64) * values + release.value
         place = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
         if not np.array_equal(key[order][place], wanted):
-            raise QueryError("the release shows values that their part does not have", hint="audit it, and get it again")
+            raise QueryError("records show values that their part does not have", hint="audit it, and get it again")
         vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
         table = RowIndex.of(release.quasi, release.rows)
         return cls(vocabulary, table, release.quasi, order[place].astype(np.int32), slots, _drawn(release, slots))

@@ -1,4 +1,4 @@
-"""Published rows laid out for many questions, one array of codes per column: who meets a condition, and in which group."""
+"""Published rows indexed for many questions, one array of codes per column: who meets a condition, and in which group."""
 
 from __future__ import annotations
 
@@ -233,4 +233,4 @@ class Buckets(Protocol):
 
     @property
     def margins(self) -> ShownMargins | None:
-        """Noisy tables of the same people, if there are any."""
+        """Margins of the same people, if there are any."""

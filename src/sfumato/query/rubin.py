@@ -18,7 +18,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.arrays import Floats
 from sfumato.errors import QueryError
-from sfumato.query.answer import text_table
+from sfumato.query.answer import require_confidence, text_table
 from sfumato.table.frames import Native, to_native
 
 _GIVE = "give results that have .params and .cov_params(), or pairs of estimates and covariances"
@@ -126,8 +126,7 @@ def combine(
     model, its terms in the same order. `freedom` are the degrees of freedom that the complete table would have left; those of
     the results (`df_resid`) where they say so.
     """
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
+    require_confidence(confidence)
     listed = list(fits)
     if len(listed) < 2:
         raise QueryError(f"combine: {len(listed)} results; variance between tables needs at least two", hint="5 to 20 are usual")

@@ -52,7 +52,7 @@ class Term:
 
 
 def merged(terms: Sequence[Term]) -> list[Term]:
-    """Return the same sum with those terms put together that speak of the same people."""
+    """Return the same sum with terms about the same people merged."""
     by_key: dict[tuple[object, ...], Term] = {}
     for term in terms:
         key, scores, unit = term.key, term.times * term.scores, None if term.unit is None else abs(term.times) * term.unit
@@ -87,7 +87,7 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
     """Return the terms with their people, where every person has a row; terms without anybody are left out."""
     if len(terms) > MOST_TERMS:
         raise QueryError(
-            f"the condition treats sensitive values in more than {MOST_TERMS} different ways, too many for such a figure",
+            f"the condition distinguishes more than {MOST_TERMS} classes of sensitive values, too many for such a figure",
             hint="ask for counts, or in simpler parts",
         )
     weighed = []
@@ -205,7 +205,7 @@ def add_by_values(guess: Callable[[Pieces], CountEstimate], terms: Sequence[Term
     for term in terms:
         if term.numbers is not None or term.weight is not None:
             raise QueryError(
-                "this release shows no person's own quasi values, so they have no average",
+                "this release does not show people's own quasi values, so that their average is not defined",
                 hint="ask for counts in ranges of the column",
             )
         for score in np.unique(term.scores[term.scores != 0]):

@@ -31,7 +31,7 @@ NO_INTERVAL = "no interval: records are synthetic, and how far noise took them f
 
 @dataclass(frozen=True, eq=False)
 class SyntheticEngine:
-    """Synthetic records laid out for many questions."""
+    """Synthetic records indexed for many questions."""
 
     vocabulary: Vocabulary
     table: RowIndex
@@ -46,7 +46,7 @@ class SyntheticEngine:
     @property
     def no_likelihood(self) -> str:
         """Why there is no other estimator than counting."""
-        return "estimator: expected 'paper', the only one for synthetic records, got 'likelihood'"
+        return "estimator: synthetic records have only 'paper', got 'likelihood'"
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""

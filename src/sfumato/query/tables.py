@@ -29,7 +29,7 @@ class Margin:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ColumnPair:
     """Two columns, and how many cells they have; `secret` if the second is a sensitive one."""
 
     names: tuple[str, str]
@@ -40,7 +40,7 @@ class Pair:
 def margins(release: Release, *, confidence: float = 0.95, estimator: Estimator | None = None) -> list[Margin]:
     """Return every column that can be counted, quasi columns first."""
     words = words_of(release)
-    listed = [(one.name, False) for one in words.quasi] + [(one.name, True) for one in words.parts]
+    listed = [(column.name, False) for column in words.quasi] + [(column.name, True) for column in words.parts]
     found = []
     for name, secret in listed:
         try:
@@ -51,18 +51,18 @@ def margins(release: Release, *, confidence: float = 0.95, estimator: Estimator 
     return found
 
 
-def pairs(columns: list[Margin]) -> list[Pair]:
+def pairs(columns: list[Margin]) -> list[ColumnPair]:
     """Return the pairs of a quasi column with a secret, then of two quasi columns, those of few cells first."""
-    found = []
+    listed = []
     for a, b in combinations(columns, 2):
         if not (a.secret and b.secret):
-            found.append(Pair((a.name, b.name), len(a.answer) * len(b.answer), b.secret))
-    return sorted(found, key=lambda pair: (not pair.secret, pair.cells))
+            listed.append(ColumnPair((a.name, b.name), len(a.answer) * len(b.answer), b.secret))
+    return sorted(listed, key=lambda pair: (not pair.secret, pair.cells))
 
 
 def cross_tables(
-    release: Release, listed: list[Pair], *, most: int, confidence: float = 0.95, estimator: Estimator | None = None
-) -> Iterator[tuple[Pair, Crosstab | str]]:
+    release: Release, listed: list[ColumnPair], *, most: int, confidence: float = 0.95, estimator: Estimator | None = None
+) -> Iterator[tuple[ColumnPair, Crosstab | str]]:
     """Yield every pair with its cross table, or with why there is none: so many cells in all are looked at, at `most`."""
     left = most
     for pair in listed:

@@ -43,7 +43,7 @@ class ViewsEngine(BucketsEngine):
     @property
     def no_likelihood(self) -> str:
         """Why there is no other estimator than the papers'."""
-        return "estimator: expected 'paper', the only one for views, got 'likelihood'"
+        return "estimator: views have only 'paper', got 'likelihood'"
 
 
 def _joined(release: ViewsRelease) -> BucketsRelease:

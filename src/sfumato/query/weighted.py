@@ -35,8 +35,8 @@ from sfumato.query.models.protocol import Moments
 from sfumato.query.sums import MOST_TERMS, CodeNumbers, Term, merged
 from sfumato.release.base import Release
 
-NO_WEIGHT = "this release has no weight, so that everybody stands for herself alone"
-NO_ROWS = "this release does not show everybody's own weight, so that nothing can be weighted"
+NO_WEIGHT = "this release has no survey weight"
+NO_ROWS = "this release does not show each person's weight, so that answers cannot be weighted"
 
 
 def require_weights(release: Release) -> None:

@@ -38,8 +38,8 @@ class PlanEntries:
         part = np.repeat(np.arange(len(plan.parts)), [len(part.values) for part in plan.parts])
         value = np.concatenate([np.array(part.values, dtype=np.int64) for part in plan.parts])
         order = np.lexsort((part, value))
-        counts = np.array([count for one in plan.parts for count in one.counts], dtype=np.int64)
-        kept = [p for one in plan.parts for p in one.retention]
+        counts = np.array([count for part in plan.parts for count in part.counts], dtype=np.int64)
+        kept = [p for part in plan.parts for p in part.retention]
         start = np.searchsorted(value[order], np.arange(values + 1)).astype(np.int64)
         return cls(part[order], value[order], counts if plan.declared else counts[order], [kept[k] for k in order], start)
 
@@ -94,8 +94,8 @@ def randomize_block(
     coins = Choices([(kept, 1 - kept) for kept in entries.retention])
     replaced = np.flatnonzero(coins.draw(entry, random))
     part = entries.part[entry]
-    sizes = np.array([len(one.values) for one in plan.parts], dtype=np.int64)
-    domain = np.concatenate([np.array(one.values, dtype=np.int64) for one in plan.parts])
+    sizes = np.array([len(part.values) for part in plan.parts], dtype=np.int64)
+    domain = np.concatenate([np.array(part.values, dtype=np.int64) for part in plan.parts])
     home = part[replaced]
     value = codes.astype(np.int32)
     value[replaced] = domain[(np.cumsum(sizes) - sizes)[home] + below_each(sizes[home], random)]

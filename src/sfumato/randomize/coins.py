@@ -43,7 +43,7 @@ def _steps(chances: Sequence[Fraction]) -> tuple[Fraction, ...]:
     for chance in chances[:-1]:
         steps.append(chance + (steps[-1] if steps else 0))
     if any(chance < 0 for chance in chances) or (steps and steps[-1] >= 1):
-        raise ValueError("chances are not negative, and all but the last leave something of 1")
+        raise ValueError("chances must not be negative, and all but the last must add up to less than 1")
     return tuple(steps)
 
 

@@ -41,7 +41,7 @@ def largest_odds(bounds: Bounds) -> Fraction:
         worst = sorted((value for value in grown if grown[value] == gamma), key=str)
         has = {event: shares[event] for event in worst}
         raise Infeasible(
-            f"the bound of {worst[0]!r} lies at its declared share, so that no belief may grow at all: nothing could be told",
+            f"the bound of {worst[0]!r} equals its declared share, so that no belief may grow and nothing can be published",
             hint="a larger bound for it, or a smaller declared share",
             values=worst,
             has=has,

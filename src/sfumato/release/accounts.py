@@ -61,8 +61,8 @@ def read_accounts(
         raise FormatError(f"table {GROUPS!r} has {table.num_rows} rows for {groups} groups")
     if not in_any_order and (np.diff(number) < 0).any():
         raise FormatError(
-            f"the rows of table {GROUPS!r} are not in the canonical order, and any other order could leak information",
-            hint="the release was made or changed by something else; get it again",
+            f"the rows of table {GROUPS!r} are not in the canonical order, and another order could carry information",
+            hint="the release was changed, or made by other software; get it again",
         )
     account = whole_numbers(table, ACCOUNT, GROUPS)
     if account.max(initial=0) > WHOLE:
@@ -199,6 +199,6 @@ def read_noise(
         raise FormatError(f"table {NOISE!r} should have one row for each group")
     if not in_any_order and (np.diff(place) < 0).any():
         raise FormatError(
-            f"the rows of table {NOISE!r} are not in the canonical order, and any other order could leak information"
+            f"the rows of table {NOISE!r} are not in the canonical order, and another order could carry information"
         )
     return draws[np.argsort(place)]

@@ -93,6 +93,28 @@ def write_draft(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     return path
 
 
+def refuse_taken(target: Path) -> None:
+    """Refuse a new file that exists already, or whose directory does not."""
+    if target.exists() or target.is_symlink():
+        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file")
+    if not target.parent.is_dir():
+        raise OutputError(f"{target.name}: the directory {str(target.parent)!r} does not exist", hint="create it first")
+
+
+@contextlib.contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Give the path at which to write a new file; it appears at the end, whole, unless something else took its place."""
+    try:
+        with workshop(target) as hidden:
+            yield hidden / target.name
+            let_in()
+            move_new(hidden / target.name, target)
+    except FileExistsError:
+        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file") from None
+    except OSError as error:
+        raise OutputError(f"{target.name}: cannot be written: {error.strerror or 'the disk refused'}") from None
+
+
 @contextlib.contextmanager
 def workshop(target: Path) -> Iterator[Path]:
     """Give a hidden directory beside the target, in which to prepare it; signals wait, and it is gone at the end.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RELEASES: dict[str, type[Release]] = {}
 """The classes of releases by their form."""
 
-_WORDS = "manifest.json: a claim is not made in the words that such a claim has"
+_WORDS = "manifest.json: a claim is not worded as this version words such claims"
 
 SHOWN = 5
 """How many rows of each published table a notebook shows."""
@@ -187,7 +187,7 @@ class Release(_Fields):
     def presence(self, people: Any) -> Floats:
         """Return a stranger's belief that a person with each of these quasi rows is in the table; 0 where it is ruled out."""
         raise FormatError(
-            f"a release of the form {self.form!r} says nothing about presence: it shows who is in the table",
+            f"a release of the form {self.form!r} makes no statement about presence: it shows who is in the table",
             hint="the forms columns (method ambiguity), views (method priview) and ranges of shared groups do",
         )
 
@@ -400,7 +400,7 @@ class Release(_Fields):
             release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
         faults = release.contradictions()
         if faults:
-            raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
+            raise FormatError(faults[0], hint="the release was changed, or made by other software; get it again")
         return release
 
 

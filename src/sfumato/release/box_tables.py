@@ -60,7 +60,7 @@ def read_box(records: pa.Table, name: str, kind: Kind, group: Small, first: Inte
 def require_flag(box: Ranges) -> None:
     """Raise `FormatError` where no group says that values are missing, and a column is there to say it."""
     if not box.has_missing:
-        raise FormatError(f"table 'records': column {box.name + MISSING!r} says nothing and should be left out")
+        raise FormatError(f"table 'records': column {box.name + MISSING!r} is false everywhere and should be left out")
 
 
 def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Ranges:
@@ -178,5 +178,5 @@ def _require_same(name: str, arrays: list[Array], group: Small, first: Integers)
 def _differ(name: str) -> FormatError:
     return FormatError(
         f"table 'records': people of one group show different values of {name!r}; a group is shown alike for everybody in it",
-        hint="the release was made or changed by something else; get it again",
+        hint="the release was changed, or made by other software; get it again",
     )

@@ -39,7 +39,7 @@ from sfumato.release.coding import (
     take_table,
     whole_numbers,
 )
-from sfumato.release.held import Entries, Held, held_names, read_entries, read_held, two_values
+from sfumato.release.held import Held, HeldEntries, held_names, read_entries, read_held, two_values
 from sfumato.release.manifest import Manifest
 from sfumato.release.margins import MARGINS, Margins, margin_names, read_margins, require_bands
 from sfumato.release.secrets import Shows, code_values, shown_values, value_columns
@@ -152,9 +152,9 @@ class BucketsRelease(Shows, Release):
         return alone
 
     @property
-    def facts(self) -> Entries:
+    def facts(self) -> HeldEntries:
         """How many people of a group have a value among theirs."""
-        return Entries(self.st_group, self.st_value, self.st_count)
+        return HeldEntries(self.st_group, self.st_value, self.st_count)
 
     def of_two(self, manifest: Manifest, events: Domain, having: Integers) -> Self:
         """Return the release of people who have the first of two values, so many of each group, or the second."""
@@ -276,7 +276,7 @@ class BucketsRelease(Shows, Release):
         release.__dict__["sizes"] = sizes
         key = release.st_group * np.int64(len(release.events)) + release.st_value
         if (key[1:] < key[:-1]).any():
-            raise FormatError("the rows of table 'st' are not in the canonical order, and any other order could leak information")
+            raise FormatError("the rows of table 'st' are not in the canonical order, and another order could carry information")
         return release
 
     @classmethod
@@ -315,7 +315,7 @@ class BucketsRelease(Shows, Release):
             "st_count": count,
             "account": read_accounts(manifest, tables, groups, in_any_order=in_any_order),
             "draws": read_noise(manifest, tables, GROUP, groups, in_any_order=in_any_order),
-            "held": read_held(manifest, tables, sizes, domain, Entries(st_group, value, count)),
+            "held": read_held(manifest, tables, sizes, domain, HeldEntries(st_group, value, count)),
             "margins": read_margins(manifest, tables, domain, in_any_order=in_any_order),
         }
 

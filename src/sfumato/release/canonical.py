@@ -84,8 +84,8 @@ def ranked_lists(start: Integers, codes: Array) -> tuple[Integers, int]:
 
 def _out_of_order(what: str) -> FormatError:
     return FormatError(
-        f"{what} not in the canonical order, and any other order could leak information",
-        hint="the release was made or changed by something else; get it again",
+        f"{what} not in the canonical order, and another order could carry information",
+        hint="the release was changed, or made by other software; get it again",
     )
 
 

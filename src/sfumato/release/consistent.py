@@ -44,7 +44,7 @@ def _method_known(manifest: Manifest) -> str:
     if program_of(manifest.method) is not None:
         return ""
     if "package" in manifest.method:
-        return f"the method {name} of another package has the name of one of sfumato's"
+        return f"the method {name} of another package has the name of a method of sfumato"
     return f"sfumato has no method {name}"
 
 
@@ -81,7 +81,7 @@ def _decoys_agree(manifest: Manifest) -> str:
 
 def _suppression_asked(manifest: Manifest) -> str:
     left_out = manifest.parameters.get("suppression") and manifest.method.get("suppress") is not True
-    return "parameters.suppression is stated, and the method does not suppress" if left_out else ""
+    return "parameters.suppression is stated, but the method does not suppress" if left_out else ""
 
 
 def _weaker_claim_stated(manifest: Manifest) -> str:
@@ -105,19 +105,19 @@ def _growth_stated(manifest: Manifest) -> str:
 def _noise_named(manifest: Manifest) -> str:
     program, said = program_of(manifest.method), manifest.parameters.get("noise")
     if program is None or not program.names_noise:
-        return "" if said is None else "parameters.noise is stated, and the method does not say who draws noise"
+        return "" if said is None else "parameters.noise is stated, but the method does not say who draws noise"
     if said is None:
         return "parameters.noise is missing"
     asked = manifest.method.get("noise")
     if asked not in (None, said):
         return f"parameters.noise is {said!r}, and the method asked for {asked!r}"
-    return "OpenDP's noise follows from no seed, and the manifest is seeded" if said == "opendp" and manifest.seeded else ""
+    return "the manifest is seeded, but OpenDP's noise cannot be seeded" if said == "opendp" and manifest.seeded else ""
 
 
 def _note_fits(manifest: Manifest) -> str:
     program, said = program_of(manifest.method), manifest.parameters.get("note")
     fits = said is None or (program is not None and said == program.note(manifest.method))
-    return "" if fits else "parameters.note is not what this method says of itself"
+    return "" if fits else "parameters.note is not the fixed note of this method"
 
 
 def _values_listed(manifest: Manifest) -> str:
@@ -126,20 +126,20 @@ def _values_listed(manifest: Manifest) -> str:
     hidden = bool(hidden or public.get("decoys") or public.get("suppression"))
     if (manifest.values is None) == hidden:
         return ""
-    return "values are listed, and the tables do not show their counts" if hidden else "values are not listed"
+    return "values are listed, but the tables do not show their counts" if hidden else "values are not listed"
 
 
 def _seed_stated(manifest: Manifest) -> str:
-    return "" if manifest.seeded or not manifest.reproducible else "the release is reproducible, and not seeded"
+    return "" if manifest.seeded or not manifest.reproducible else "the release is reproducible but not seeded"
 
 
 def _sets_kept(manifest: Manifest) -> str:
     own = manifest.requirement.get("columns", {}).values()
     if not any("sets" in stated for stated in (manifest.requirement, *own)):
-        return "sets are listed, and the requirement has none" if manifest.sets else ""
+        return "sets are listed, but the requirement has none" if manifest.sets else ""
     program = program_of(manifest.method)
     if "sets" in manifest.requirement and program is not None and not program.keeps_sets(manifest.method, _against(manifest)):
-        return f"the requirement has sets, and the method {_quoted(manifest.method)} keeps no bounds on sets"
+        return f"the requirement has sets, but the method {_quoted(manifest.method)} keeps no bounds on sets"
     if bool(manifest.sets) == (manifest.values is not None):
         return ""
     return "sets are listed without values" if manifest.sets else "the sets of the requirement are not listed"
@@ -149,7 +149,7 @@ def _columns_kept(manifest: Manifest) -> str:
     """Return why columns cannot have requirements of their own here, or be protected each by itself."""
     asked, own = manifest.requirement, manifest.requirement.get("columns", {})
     if len(manifest.secrets) == 1:
-        return "columns have requirements of their own, and are not protected each by itself" if own else ""
+        return "columns have requirements of their own, but are not each protected by itself" if own else ""
     program = program_of(manifest.method)
     if program is not None and not program.keeps_each(manifest.method, _against(manifest)):
         return f"the method {_quoted(manifest.method)} does not protect each of several columns by itself"
@@ -168,9 +168,9 @@ def _bundles_made(manifest: Manifest) -> str:
     """Return why people cannot have several values of a secret here."""
     declared = manifest.schema.get("declared", {})
     if not manifest.bundled:
-        return "a person has all her rows, and nothing says what her secrets are" if "people" in declared else ""
+        return "a person has all her rows, but the secrets are not stated" if "people" in declared else ""
     if manifest.by_band and (manifest.rests_on.noisy or manifest.alike not in ("band", "number")):
-        return "bounds follow from the shares of bands, and there are none whose shares are known"
+        return "bounds follow from the shares of bands, but the release has no bands with known shares"
     if manifest.rests_on.noisy and (fault := _noise_counts(manifest)):
         return fault
     if sorted(declared["secrets"]) != sorted(declared["sensitive"]):  # a manifest sorts names
@@ -184,11 +184,15 @@ def _bundles_made(manifest: Manifest) -> str:
 def _noise_counts(manifest: Manifest) -> str:
     """Return why noise cannot hide what a person has."""
     if manifest.counted < len(manifest.secrets):
-        return "nothing says of how many values of a secret a person is counted"
+        return "the largest number of values counted per person is missing"
     own = manifest.requirement.get("columns", {}).values()
     if any("sets" in rule for rule in (manifest.requirement, *own)):
-        return "the requirement has sets, and noisy counts of people who may have several values show none"
-    return "shares add up to 1, and people may have several values" if manifest.method.get("shares") is not None else ""
+        return "the requirement has sets, which noisy counts of people with several values cannot show"
+    return (
+        "shares are declared, but people may have several values, so that has is needed"
+        if manifest.method.get("shares") is not None
+        else ""
+    )
 
 
 RULES = (
@@ -197,13 +201,13 @@ RULES = (
     Rule("form-asked", "a release has the form that its method was asked for", _form_asked),
     Rule("basis", "the basis of groups follows from the method, its parameters and the adversary", _basis_fits),
     Rule("decoys", "a release has as many decoys as its method adds", _decoys_agree),
-    Rule("suppression", "people are left out only where the method may do so", _suppression_asked),
+    Rule("suppression", "people are suppressed only where the method allows it", _suppression_asked),
     Rule("weaker-claim", "groups as published and synthetic records state a weaker claim with its figures", _weaker_claim_stated),
-    Rule("growth", "releases with noise, and no others, state by how much odds may grow", _growth_stated),
-    Rule("noise", "who drew the noise is said where that may differ, as the method asked", _noise_named),
-    Rule("note", "a note says that bounds of 1 are no claim, in fixed words", _note_fits),
+    Rule("growth", "releases with noise, and only these, state by how much odds may grow", _growth_stated),
+    Rule("noise", "the source of noise is stated where the method has a choice, as the method asked", _noise_named),
+    Rule("note", "a method whose bounds are all 1 states in a fixed note that it makes no claim", _note_fits),
     Rule("values", "values are listed where, and only where, the tables show the counts of everybody", _values_listed),
-    Rule("seed", "only what follows from a seed can be made again", _seed_stated),
+    Rule("seed", "only a seeded release is reproducible", _seed_stated),
     Rule("sets", "sets are bounded by methods that keep such bounds, and listed where values are", _sets_kept),
     Rule("columns", "each of several columns is protected by methods that can, against one adversary", _columns_kept),
     Rule("weight", "a weight is published in bins of enough people, beside claims that allow for how it was made", weight_fault),
@@ -224,7 +228,7 @@ def _other_keys(manifest: Manifest, needed: Iterable[str], among: set[str]) -> s
     """Return which of some public parameters are missing, or stated without need."""
     said, wanted = among.intersection(manifest.parameters), set(needed)
     missing = [f"parameters.{key} is missing" for key in sorted(wanted - said)]
-    return ", ".join([*missing, *(f"parameters.{key} has no place here" for key in sorted(said - wanted))])
+    return ", ".join([*missing, *(f"parameters.{key} must not be stated" for key in sorted(said - wanted))])
 
 
 def require_numbers(requirement: Mapping[str, Any], where: str = "requirement") -> None:

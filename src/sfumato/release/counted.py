@@ -100,7 +100,7 @@ def read_counted(directory: Path, manifest: Manifest) -> CountedBuckets | Counte
     kind = kind_of(manifest)
     extra = not_listed(directory, manifest)
     if extra:
-        problems.append(f"{extra} files lie in the release that its manifest does not list")
+        problems.append(f"{extra} files in the release are not listed in its manifest")
     names, _, kinds = published_names(manifest)
     wanted = {name: kinds[name] for name in names} | {GROUP: "group"}
     parts: list[Runs] = []

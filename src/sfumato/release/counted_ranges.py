@@ -26,7 +26,7 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease, expected_columns, gathered
 from sfumato.table.column import Domain, Events, Kind
 
-_ORDER = "not in the canonical order, and any other order could leak information"
+_ORDER = "not in the canonical order, and another order could carry information"
 
 
 class CountedRanges(RangesRelease):
@@ -108,7 +108,7 @@ def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> Cou
     kind = kind_of(manifest)
     extra = not_listed(directory, manifest)
     if extra:
-        problems.append(f"{extra} files lie in the release that its manifest does not list")
+        problems.append(f"{extra} files in the release are not listed in its manifest")
     require_tables(dict.fromkeys(manifest.tables, pa.table({})), RangesRelease.form, (RECORDS, *account_names(manifest)))
     quasi, sensitive, kinds = published_names(manifest)
     boxes: list[list[Box]] = []

@@ -34,7 +34,7 @@ def read_csv(data: bytes, *, rows: int, types: Mapping[str, str]) -> pa.Table:
     if table.num_rows != rows:
         raise FormatError(f"{table.num_rows} rows, the manifest says {rows}")
     if table.column_names != list(types) or _written(table) != data:
-        raise FormatError("it is not written as a release writes it", hint="it was damaged, or not written by sfumato")
+        raise FormatError("it is not in canonical form", hint="it was damaged, or not written by sfumato")
     return table
 
 

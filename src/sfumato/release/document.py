@@ -101,7 +101,7 @@ class ClosedEntry(TypedDict):
     otherwise: Text
 
 
-class Gathered(TypedDict, total=False):
+class PeopleEntry(TypedDict, total=False):
     """That a person has all her rows, which numbers of rows may share a group, and of how many values noise counts her.
 
     With `shares` bounds follow from each band's own shares.
@@ -140,7 +140,7 @@ class Declared(TypedDict):
     domains: dict[NameText, Annotated[list[Text], limits(minItems=1)] | Range]
     protect: NotRequired[Literal["each", "combination"]]
     secrets: NotRequired[Annotated[dict[NameText, Names], limits(minProperties=1)]]
-    people: NotRequired[Gathered]
+    people: NotRequired[PeopleEntry]
     weight: NotRequired[WeightEntry]
     closed: NotRequired[ClosedEntry | Annotated[dict[NameText, ClosedEntry], limits(minProperties=2)]]
 

@@ -89,7 +89,7 @@ def read_release(directory: Path, manifest: Manifest | None = None) -> Stored:
     problems: list[str] = []
     extra = not_listed(directory, manifest)
     if extra:
-        problems.append(f"{extra} files lie in the release that its manifest does not list")
+        problems.append(f"{extra} files in the release are not listed in its manifest")
     for name in manifest.tables:
         try:
             tables[name] = stored_table(directory, manifest, name, kind, problems)

@@ -26,7 +26,7 @@ ST, SETS, NUMBERS = "st", "sets", "numbers"
 GROUP, SECRET, SET, VALUES, COUNT = "group", "secret", "set", "values", "count"
 
 
-class Entries(NamedTuple):
+class HeldEntries(NamedTuple):
     """How many people of a group have a value, sorted by group and value."""
 
     group: Small
@@ -38,14 +38,14 @@ class Entries(NamedTuple):
         most = int(self.people.max(initial=0)) + 1
         return TableRows(ST, self.group, self.value * np.int64(most) + self.people)
 
-    def arranged(self, rows: Array, number: Array) -> Entries:
+    def arranged(self, rows: Array, number: Array) -> HeldEntries:
         """Return the same with rows in this order, and groups that get other numbers."""
-        return Entries(number[self.group[rows]], self.value[rows], self.people[rows])
+        return HeldEntries(number[self.group[rows]], self.value[rows], self.people[rows])
 
-    def of(self, low: int, high: int) -> Entries:
+    def of(self, low: int, high: int) -> HeldEntries:
         """Return those of the values from `low` up to `high`, numbered from 0 on."""
         mine = (self.value >= low) & (self.value < high)
-        return Entries(self.group[mine], self.value[mine] - np.int32(low), self.people[mine])
+        return HeldEntries(self.group[mine], self.value[mine] - np.int32(low), self.people[mine])
 
 
 class Held(NamedTuple):
@@ -128,13 +128,13 @@ def held_names(manifest: Manifest) -> tuple[str, ...]:
     return (SETS, NUMBERS) if manifest.sets else (NUMBERS,)
 
 
-def read_entries(manifest: Manifest, tables: Mapping[str, pa.Table], groups: int) -> tuple[Domain | Events, Entries]:
+def read_entries(manifest: Manifest, tables: Mapping[str, pa.Table], groups: int) -> tuple[Domain | Events, HeldEntries]:
     """Return the values that `st` shows of people who may have several, and how many people of each group have each."""
     st = take_table(tables, ST, {GROUP: "group"} | value_columns(manifest) | {COUNT: "count"})
     events, value = code_values(manifest, st)
     group = some_groups_of(st, GROUP, ST, groups)
     require_distinct(group * np.int64(len(events)) + value, f"table {ST!r}")
-    return events, Entries(group, value.astype(np.int32), whole_numbers(st, COUNT, ST))
+    return events, HeldEntries(group, value.astype(np.int32), whole_numbers(st, COUNT, ST))
 
 
 def read_held(
@@ -142,7 +142,7 @@ def read_held(
     tables: Mapping[str, pa.Table],
     sizes: Integers,
     events: Domain | Events,
-    st: Entries,
+    st: HeldEntries,
 ) -> Held | None:
     """Return what both tables show beside `st`; what people with sets of values cannot have is refused."""
     if not held_names(manifest):
@@ -173,7 +173,7 @@ def read_held(
     return held
 
 
-def _require_possible(manifest: Manifest, held: Held, sizes: Integers, events: Domain | Events, st: Entries) -> None:
+def _require_possible(manifest: Manifest, held: Held, sizes: Integers, events: Domain | Events, st: HeldEntries) -> None:
     """Raise `FormatError` where no people could have these numbers of values, and so many of them each value and each set."""
     group, value, count = st
     if (count > sizes[group]).any():

@@ -61,7 +61,7 @@ class Links:
             links = cls(start - start[0], np.asarray(people, dtype=np.int32), np.asarray(carried, dtype=np.int64))
         except (FormatError, OSError, KeyError, AttributeError, ValueError, TypeError, pa.ArrowException):
             raise FormatError(
-                f"{path} is not a file of links", hint="it is the one written beside the release it belongs to"
+                f"{path} is not a file of links", hint="give the file that was written beside the release"
             ) from None
         return links
 

@@ -301,7 +301,7 @@ class Manifest:
         try:
             declared = Schema.from_dict(self.schema["declared"]).only(column).to_dict()
         except (SfumatoError, ArithmeticError, ValueError, KeyError, TypeError):
-            raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
+            raise FormatError("manifest.json: the declaration of columns is not valid in a policy") from None
         schema = {
             "quasi": self.schema["quasi"],
             "sensitive": [entry for entry in self.schema["sensitive"] if entry["name"] == column],
@@ -347,7 +347,7 @@ class Manifest:
             document = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError):
             raise FormatError(
-                "manifest.json is not complete JSON in which every key stands once and whole numbers are written as such",
+                "manifest.json is not valid JSON with unique keys and plain whole numbers",
                 hint="the release was cut short or edited; get it again",
             ) from None
         _require_version(document)
@@ -355,8 +355,8 @@ class Manifest:
         require_numbers(document["requirement"])
         if spelled(document) != text:
             raise FormatError(
-                "manifest.json is not spelled as manifests are (sorted keys, two blanks, nothing else)",
-                hint="the release was edited or made by something else; get it again",
+                "manifest.json is not in canonical form (sorted keys, indented by two spaces)",
+                hint="the release was changed, or made by other software; get it again",
             )
         _require_declared(document["schema"])
         values, sets = _read_values(document)
@@ -476,7 +476,7 @@ def _require_declared(schema: Mapping[str, Any]) -> None:
         known = {}
     names = {role: [column["name"] for column in schema[role]] for role in ("quasi", "sensitive")}
     if not known or spelled(known) != spelled(schema["declared"]) or any(known[role] != listed for role, listed in names.items()):
-        raise FormatError("manifest.json: what it declares about columns is not what a policy can declare")
+        raise FormatError("manifest.json: the declaration of columns is not valid in a policy")
     if len({*names["quasi"], *names["sensitive"]}) < len(names["quasi"]) + len(names["sensitive"]):
         raise FormatError("manifest.json: the schema lists a column twice")
     for column in (*schema["quasi"], *schema["sensitive"]):

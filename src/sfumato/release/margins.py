@@ -1,4 +1,4 @@
-"""Noisy one-way tables beside noisy boxes: how often each declared value occurs in each band of a quasi column, or of a pair.
+"""Margins, noisy one-way tables beside noisy boxes: how often each declared value occurs in each band of a column, or of a pair.
 
 **Bands** follow from what `qit` shows: a column of up to `LEVELS` values has a band for each. Of more values, the most frequent
 categories have their own and all others the last one; of numbers and dates those that a sixteenth of the people has have their
@@ -167,7 +167,7 @@ def read_margins(
         raise FormatError(f"table {MARGINS!r} should show every sensitive value once in every band")
     if not in_any_order and (np.diff(cell) < 0).any():
         raise FormatError(
-            f"the rows of table {MARGINS!r} are not in the canonical order, and any other order could leak information"
+            f"the rows of table {MARGINS!r} are not in the canonical order, and another order could carry information"
         )
     counts = np.empty(many, np.int64)
     counts[cell] = count

@@ -40,7 +40,7 @@ def _constraint_note(method: MethodDocument) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What goes together with the name of a method, for its parameters and an adversary.
+    """What a manifest may state beside the name of a method, for its parameters and an adversary.
 
     `forms` are those it makes, `basis` is that of its groups, None where there are none. `keeps_sets` and `keeps_each` say
     whether it keeps bounds on sets of values, and on each of several sensitive columns by itself.

@@ -28,7 +28,7 @@ from sfumato.release.coding import (
     sensitive_columns,
     take_table,
 )
-from sfumato.release.held import ST, Entries, Held, held_names, read_entries, read_held, two_values
+from sfumato.release.held import ST, Held, HeldEntries, held_names, read_entries, read_held, two_values
 from sfumato.release.manifest import Manifest
 from sfumato.release.secrets import Shows, shown_values
 from sfumato.table.column import Domain, Events
@@ -64,7 +64,7 @@ class RangesRelease(Shows, Release):
     value: Small
     made_from: Native = "pyarrow"
     account: Integers | None = None
-    entries: Entries | None = None
+    entries: HeldEntries | None = None
     held: Held | None = None
 
     @cached_property
@@ -115,10 +115,10 @@ class RangesRelease(Shows, Release):
         return replace(self, manifest=manifest, events=domain, value=value)
 
     @property
-    def facts(self) -> Entries:
+    def facts(self) -> HeldEntries:
         """How many people of a group have a value among theirs."""
         start, value, count = self.shown
-        return Entries(np.repeat(np.arange(len(self.sizes), dtype=np.int32), np.diff(start)), value, count)
+        return HeldEntries(np.repeat(np.arange(len(self.sizes), dtype=np.int32), np.diff(start)), value, count)
 
     def of_two(self, manifest: Manifest, events: Domain, having: Integers) -> Self:
         """Return the release of people who have the first of two values, so many of each group, or the second."""
@@ -174,8 +174,8 @@ class RangesRelease(Shows, Release):
         """
         if self.manifest.own_ranges:
             raise FormatError(
-                "records with ranges of their own say nothing about presence that could be added up: every range is spanned by "
-                "several people, and everybody spans several",
+                "records with ranges of their own make no statement about presence: each fits several people, and each person "
+                "fits several",
                 hint="ranges of shared groups do, and the forms columns (method ambiguity) and views (method priview)",
             )
         room = np.prod([box.combinations() for box in self.boxes], axis=0)

@@ -53,8 +53,8 @@ def require_shape(document: Any) -> None:
     fault = fault_in(document, manifest_schema())
     if fault is not None:
         raise FormatError(
-            f"manifest.json: {fault or 'it'} is not what a manifest holds there",
-            hint="the manifest was made or edited by something else; get the release again",
+            f"manifest.json: {fault or 'it'} is not valid there",
+            hint="the manifest was changed, or made by other software; get the release again",
         )
 
 

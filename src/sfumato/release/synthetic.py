@@ -79,7 +79,7 @@ class SyntheticRelease(Release):
     def presence(self, people: Any) -> Floats:
         """Refuse: no record is a person's."""
         raise FormatError(
-            "a synthetic release shows nobody: its ε bounds how much a person's record, with her presence, changes it",
+            "synthetic records show no person: ε bounds the effect of a person's record, including her presence",
             hint="belief in presence is bounded by the forms columns (method ambiguity) and views (method priview)",
         )
 

@@ -153,7 +153,7 @@ def _write(local: Blocks, domain: Domain | Events, codes: Sequence[Integers], ke
         number = own[value]
         key = np.append(last, group.astype(np.int64) * len(domain) + number)
         if (key[1:] < key[:-1]).any():
-            raise FormatError("the rows of table 'st' are not in the canonical order, and any other order could leak information")
+            raise FormatError("the rows of table 'st' are not in the canonical order, and another order could carry information")
         twice += int((key[1:] == key[:-1]).sum())
         last = int(key[-1])
         for file, (low, high) in zip(kept, pairwise(domain.first.tolist()), strict=True):

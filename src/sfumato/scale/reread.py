@@ -26,7 +26,7 @@ from sfumato.scale.entries import Entries, keys_of_each, read_entries
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.table.column import Column, Domain, Events
 
-_ORDER = "not in the canonical order, and any other order could leak information"
+_ORDER = "not in the canonical order, and another order could carry information"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def _facts(manifest: Manifest, name: str) -> Mapping[str, Any]:
 
 def _unlisted(directory: Path, manifest: Manifest) -> list[str]:
     extra = not_listed(directory, manifest)
-    return [f"{extra} files lie in the release that its manifest does not list"] if extra else []
+    return [f"{extra} files in the release are not listed in its manifest"] if extra else []
 
 
 Keys = Callable[[int, int], tuple[Integers, Integers]]

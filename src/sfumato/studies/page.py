@@ -9,6 +9,7 @@ from pathlib import Path
 from sfumato.charts import save_picture
 from sfumato.studies.catalogue import names, study_of
 from sfumato.studies.cells import Cell, text
+from sfumato.studies.figures import BY_NUMBER
 from sfumato.studies.results import load
 from sfumato.studies.study import Paper, Result, Size, Study, Verdict, told
 
@@ -71,8 +72,17 @@ def write_page(page: Path, results: Path) -> Path:
             sections += [f"## {title}\n\n", *written]
     page.parent.mkdir(parents=True, exist_ok=True)
     older = OLDER if any(DIFFERS not in written for written in sections if written.startswith("<!--")) else ""
-    page.write_text("".join([HEAD, older, *summary, "\n", *sections]).rstrip("\n") + "\n", encoding="utf-8")
+    page.write_text("".join([HEAD, older, *summary, "\n", *_by_number(), *sections]).rstrip("\n") + "\n", encoding="utf-8")
     return page
+
+
+def _by_number() -> list[str]:
+    """Return the list of the papers' figures and tables, with their studies where they are asked again."""
+    lines = ["## Every figure and table, by its number\n\n| paper | number | here |\n|---|---|---|\n"]
+    for paper, entries in BY_NUMBER.items():
+        for number, here in entries:
+            lines.append(f"| [{paper}] | {number} | {f'`{here}`' if here in names() else here} |\n")
+    return [*lines, "\n"]
 
 
 def section(study: Study, question: str, result: Result, pictures: Path) -> str:

@@ -64,7 +64,8 @@ def run(
         return known, False
     made = [measured(name, study, size, seed, results, source=given, say=say) for seed in seeds_of(study, size)]
     settings = _stored(study, size)
-    result = Result(name, size, given.name, settings, sum(seconds for seconds, _ in made), [rows for _, rows in made])
+    spent = sum(seconds for seconds, _ in made)
+    result = Result(name, size, given.name, settings, spent, [rows for _, rows in made], study.pooled)
     _save(result, results)
     return result, True
 
@@ -148,7 +149,7 @@ def load(name: str, size: Size, results: Path) -> Result | None:
     about = json.loads(stored.schema.metadata[_KEY])
     rows, starts = stored.to_pylist(), about["starts"]
     by_seed = [rows[begin:end] for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
-    return Result(name, size, about["source"], about["settings"], about["seconds"], by_seed)
+    return Result(name, size, about["source"], about["settings"], about["seconds"], by_seed, about.get("pooled", False))
 
 
 def _save(result: Result, results: Path) -> None:
@@ -158,6 +159,7 @@ def _save(result: Result, results: Path) -> None:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
     about = {"settings": result.settings, "seconds": result.seconds, "source": result.source, "starts": starts}
+    about |= {"pooled": True} if result.pooled else {}
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(about)}), sink)
     _write_whole(_path(result.name, result.size, results), sink.getvalue().to_pybytes())

@@ -92,6 +92,8 @@ class Study:
     """Why nothing is judged by it, where that is so."""
     own: bool = True
     """Whether it can be asked of a table of one's own."""
+    pooled: bool = False
+    """Whether rows of all seeds stand side by side: those of estimates, whose mean would err less than any of them."""
 
     def settings(self, size: Size) -> Settings:
         """Return what `measure` is called with."""
@@ -119,11 +121,13 @@ class Result:
     settings: Settings
     seconds: float
     by_seed: Sequence[Rows]
+    pooled: bool = False
     rows: Rows = field(init=False)
-    """The mean over seeds."""
+    """The mean over seeds, or the rows of all."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", averaged(self.by_seed))
+        rows = [row for seed in self.by_seed for row in seed] if self.pooled else averaged(self.by_seed)
+        object.__setattr__(self, "rows", rows)
 
     def spread(self, study: Study) -> dict[str, tuple[int, int]]:
         """Return for every claim in how many of the seeds it would hold by itself."""

@@ -19,7 +19,7 @@ NETWORK_SHARE = Fraction(3, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class PrivBayes(Synthesizing):
-    """Find which columns go together, count them with noise, and draw as many records as there are people (TODS 2017).
+    """Find which columns are associated, count them with noise, and draw as many records as there are people (TODS 2017).
 
     Parameters
     ----------

@@ -57,14 +57,15 @@ class Synthesizing(Ungrouped):
 
     form: ClassVar[str] = "synthetic"
     bounds_odds: ClassVar[bool] = True
-    unproven: ClassVar[str] = "another record of one person makes no release more than e^ε times as likely, and that is all"
+    unproven: ClassVar[str] = "it bounds only how much one person's record changes the release, by e^ε"
     instead: ClassVar[str] = 'model = "differential", which asks for just that; or name = "noisy-boxes"'
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.values is None) != (self.otherwise is None):
             raise PolicyError(
-                f"{type(self).__name__}: values and otherwise go together", hint='values = ["flu", "other"], otherwise = "other"'
+                f"{type(self).__name__}: values and otherwise must be given together",
+                hint='values = ["flu", "other"], otherwise = "other"',
             )
         if self.values is not None:
             require_otherwise(type(self).__name__, self.otherwise, dict.fromkeys(self.values, Fraction(1)))

@@ -54,8 +54,7 @@ def universe_of(table: Table) -> Universe:
     domain = declared_values(schema)
     if not schema.by_cell:
         raise PolicyError(
-            "the table was read without regard to the declared domains: what is drawn, and whether, must not follow from who "
-            "is in it",
+            "the table was not read with the declared domains: what is drawn, and whether, must not depend on who is in it",
             hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
         )
     quasi = tuple(_declared_column(column, schema) for column in table.quasi)

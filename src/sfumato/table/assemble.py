@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -55,11 +55,20 @@ class RawColumns:
         return RawColumns(columns, identity, len(rows), person=person, times=times)
 
 
-def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Column, ...], Sensitive, RawColumns, Schema]:
-    """Return published quasi columns, sensitive attribute and source of a table that has the schema's columns.
+class Assembled(NamedTuple):
+    """A coded table: published quasi columns, sensitive attribute, and the columns behind them before anything was recoded.
 
-    And the schema with the edges of bins that follow from the table.
+    The schema has the edges of bins that follow from the table.
     """
+
+    quasi: tuple[Column, ...]
+    sensitive: Sensitive
+    source: RawColumns
+    schema: Schema
+
+
+def assemble(data: pa.Table, schema: Schema, reading: Reading) -> Assembled:
+    """Return the coded table of data that has the schema's columns."""
     rows = data.num_rows
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
@@ -85,7 +94,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
         attribute = joined([closed_of([secret], own) for secret, own in zip(sensitive, closed, strict=True) if own is not None])
     else:
         attribute = closed_of(sensitive, closed[0])
-    return published, attribute, source, schema
+    return Assembled(published, attribute, source, schema)
 
 
 def sensitive_of(columns: Sequence[Column]) -> Sensitive:
@@ -181,7 +190,7 @@ def person_of(data: pa.Table, schema: Schema, known: Memory | None = None) -> Un
         return remembered(known, ("person", *schema.identified_by), lambda: hash_people(columns, data.num_rows))
     except pa.ArrowException:
         raise InputError(
-            f"{', '.join(map(repr, schema.identified_by))}: what tells people apart is text, numbers or dates",
+            f"{', '.join(map(repr, schema.identified_by))}: a key of people must hold text, numbers or dates",
             hint="convert the column to text",
         ) from None
 

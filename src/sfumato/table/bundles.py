@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import InputError
 from sfumato.table.assemble import (
+    Assembled,
     RawColumns,
     Rows,
     check_domain,
@@ -175,10 +176,8 @@ def bundles_of(domain: Domain | Events, person: Integers, value: Integers, peopl
     return Bundles(cast("Domain", domain), codes, np.concatenate(([0], np.cumsum(lengths))), values)
 
 
-def assemble_bundles(
-    data: pa.Table, rows: Rows, gathered: Gathered, reading: Reading
-) -> tuple[tuple[Column, ...], Bundles, RawColumns, Schema]:
-    """Return published quasi columns, what people have, and the source, of a table that `gather` stacked."""
+def assemble_bundles(data: pa.Table, rows: Rows, gathered: Gathered, reading: Reading) -> Assembled:
+    """Return the coded table of data that `gather` stacked, whose people may have several values of a secret."""
     schema, first = rows.schema, gathered.first
     quasi = [taken(coded_column(data, name, schema, reading), first) for name in schema.quasi if name in data.column_names]
     quasi += band_columns(gathered, schema.people_rule)
@@ -203,7 +202,7 @@ def assemble_bundles(
     published = tuple(recoded(column, schema) for column in quasi)
     for column in (*published, *secrets):
         check_domain(column, schema)
-    return published, attribute, source, schema
+    return Assembled(published, attribute, source, schema)
 
 
 def _people_with(column: Column, gathered: Gathered) -> Integers:

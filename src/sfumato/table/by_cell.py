@@ -63,7 +63,7 @@ def require_named_people(schema: Schema) -> None:
     named = [name for name in (*schema.quasi, *schema.other) if names_a_person(name) and name not in rule.key]
     if named and schema.one_row_per_person and rule.rows is None and not rule.key:
         raise InputError(
-            f"the column {named[0]!r} is called like the number of a person, and nothing says whether somebody has several rows",
+            f"the column {named[0]!r} is named like a person number, and it is not stated whether a person may have several rows",
             hint=f'people={{"key": "{named[0]}", "keep": "first by COLUMN"}} keeps one row of each; people={{"rows": "people"}}'
             " says that every row is a person; one_row_per_person=False, that the claims are to speak of rows",
         )
@@ -76,7 +76,7 @@ def declared_type(schema: Schema, name: str) -> tuple[Kind, pa.DataType]:
     domain, recode, stated = schema.domain(name), schema.recoding(name), schema.types.get(name)
     if domain is None:
         raise PolicyError(
-            f"domains: no domain is declared for {name!r}, and a draw may show nothing that only the table tells",
+            f"domains: no domain is declared for {name!r}, and noisy releases publish declared values only",
             hint=f'domains={{"{name}": ["a", "b"]}}, or {{"min": 0, "max": 120}} for whole numbers and days',
         )
     wanted = stated if recode is None else recode.needs

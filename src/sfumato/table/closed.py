@@ -105,7 +105,7 @@ class ClosedAttribute:
         for label, label_written in zip(self.spec.values, written, strict=True):
             if label != label_written or any(part != part.strip() for part in self._parts(label)):
                 clean = SEPARATOR.join(part.strip() for part in label_written.split(SEPARATOR))
-                raise PolicyError(f"the declared value {label!r} is not how it is published", hint=f"write it as {clean!r}")
+                raise PolicyError(f"the declared value {label!r} is not in its published spelling", hint=f"write it as {clean!r}")
         order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in self.names])
         return Domain(table.take(order), kinds)
 
@@ -192,18 +192,18 @@ def check_closed(schema: Schema) -> None:
         rule = schema.missing.get(name, "value")
         if rule != "value":
             raise PolicyError(
-                f"missing: {name!r} is {rule!r}, but with declared values whoever has none falls into a declared one: to "
-                "refuse or leave out somebody for a sensitive value would tell it",
+                f"missing: {name!r} is {rule!r}, but with declared values a missing one becomes the catch-all value: "
+                "refusing or dropping a person for it would reveal it",
                 hint=f"remove {name!r} from missing",
             )
         if isinstance(schema.bins.get(name), EqualPeople):
             raise PolicyError(
-                f"bins: the edges of {name!r} would follow from the table, and with declared values nothing may",
+                f"bins: the edges of {name!r} would follow from the table, and with declared values nothing may depend on it",
                 hint="give edges, or a width",
             )
         if name in schema.domains:
             raise PolicyError(
-                f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
+                f"domains: {name!r} has declared values already; refusing others would reveal them",
                 hint=f"remove {name!r} from domains",
             )
     for own in [schema.only(name) for name in schema.sensitive] if schema.protects_each else [schema]:

@@ -15,7 +15,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.exact import typed
 from sfumato.table.column import Kind
 from sfumato.table.recode import Regroup
-from sfumato.table.source import TooLongError, read_text, refusal
+from sfumato.table.source import read_text
 from sfumato.table.textfile import ReadOptions, guess_delimiter
 
 LONGEST = 10_000_000
@@ -24,22 +24,13 @@ LONGEST = 10_000_000
 
 def hierarchy_text(path: str | os.PathLike[str], named: str) -> str:
     """Return what is in the file of a hierarchy; errors call it by this name."""
-    refused = refusal(path)
-    if refused is not None:
-        raise PolicyError(f"{named}: {refused}", hint="the path is relative to the policy file")
-    try:
-        return read_text(path, most=LONGEST)
-    except UnicodeDecodeError:
-        raise PolicyError(f"{named}: not UTF-8 text", hint="save it as UTF-8") from None
-    except TooLongError:
-        raise PolicyError(f"{named}: it has more than {LONGEST:,} bytes", hint="did you give the table instead?") from None
-    except OSError as error:
-        raise PolicyError(f"{named}: cannot be read: {error.strerror or 'the disk refused'}") from None
+    check, expected = "the path is relative to the policy file", "save it as UTF-8"
+    return read_text(path, named, most=LONGEST, error=PolicyError, check=check, expected=expected)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy(Regroup):
-    """Categories put together as one level of a hierarchy has them; it is published, and asked about, like a `Regroup`.
+    """Categories grouped as one level of a hierarchy has them; it is published, and asked about, like a `Regroup`.
 
     A value that the hierarchy does not have becomes `other`; without `other` it is refused, and never published as it is.
     """

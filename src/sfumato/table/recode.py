@@ -176,7 +176,7 @@ class DateTo(Recode):
 
 @dataclass(frozen=True, kw_only=True)
 class Regroup(Recode):
-    """Categories put together under new names; one that `map` does not name becomes `other`, or stays itself without `other`."""
+    """Categories grouped under new names; one that `map` does not name becomes `other`, or stays itself without `other`."""
 
     needs, called = "categorical", "map"
     map: Mapping[str, str] = field(default_factory=dict)

@@ -275,7 +275,7 @@ class Schema:
         if absent and not self.accepts(names):
             raise InputError(
                 f"{where}: its first line does not name the columns of the schema, {_listed(self._looked_at)}",
-                hint="is it another table? What stands in place of the names of its columns may be a person, and is not shown",
+                hint="is it another table? Its first line is not shown, since it may be about a person",
             )
         unlabelled = [name for name in names if name not in roles]
         if taken := taken_names(self.people_rule, unlabelled):

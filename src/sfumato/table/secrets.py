@@ -73,7 +73,7 @@ def check_bundled(schema: Schema) -> None:
     for name, rule in schema.missing.items():
         if name in schema.sensitive and rule == "drop":
             raise PolicyError(
-                f"missing: {name!r}: a person has all her rows, and who has no value is no reason to leave her out",
+                f"missing: {name!r}: with all rows of a person, an empty cell drops no person",
                 hint="leave it out: an empty cell is no fact",
             )
 
@@ -153,7 +153,7 @@ def check_budget_key(schema: Schema) -> None:
 
 
 def check_secret_recodes(schema: Schema) -> None:
-    """Refuse what would make two things of a secret: categories are put together, numbers have bins."""
+    """Refuse two recodings of one secret: categories are grouped, numbers have bins."""
     for name in schema.sensitive:
         rule = schema.recoding(name)
         if rule is None:
@@ -185,7 +185,7 @@ def taken_names(rule: People, names: Container[str]) -> list[PolicyError]:
     whose = {BAND: "how many rows somebody has", SIZE: "how many members a household has"}
     return [
         PolicyError(
-            f"people: the column {name!r} that says {whose[name]}, and a column of the table, have one name",
+            f"people: the table has a column {name!r}, the name of the published column that says {whose[name]}",
             hint=f"rename {name!r} in the table",
         )
         for name in rule.bands

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.types as pt
 
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, SfumatoError, did_you_mean
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data")
 ARROW_ENDINGS = (".parquet", ".arrow", ".feather", ".ipc")
@@ -216,17 +216,31 @@ def refusal(path: str | os.PathLike[str]) -> str | None:
     return f"this is {kind}, expected a file"
 
 
-class TooLongError(ValueError):
-    """A file holds more bytes than such a file may have."""
+def read_text(
+    path: str | os.PathLike[str], named: str, *, most: int, error: type[SfumatoError], check: str, expected: str
+) -> str:
+    """Return the text of a small UTF-8 file, at most so many bytes; what is wrong with it is an `error` that calls it `named`.
+
+    The hint is `check` where the path is wrong, and says what is `expected` where the text is.
+    """
+    refused = refusal(path)
+    if refused is not None:
+        raise error(f"{named}: {refused}", hint=check)
+    try:
+        with open(path, "rb") as file:
+            return small_text(file.read(most + 1), named, most=most, error=error, expected=expected)
+    except OSError as failed:
+        raise error(f"{named}: cannot be read: {failed.strerror or 'the disk refused'}", hint=check) from None
 
 
-def read_text(path: str | os.PathLike[str], *, most: int) -> str:
-    """Return the text of a small UTF-8 file; one of more than `most` bytes raises `TooLongError`, and is not read further."""
-    with open(path, "rb") as file:
-        content = file.read(most + 1)
+def small_text(content: bytes, named: str, *, most: int, error: type[SfumatoError], expected: str) -> str:
+    """Return what at most so many bytes say in UTF-8, as `read_text` does."""
     if len(content) > most:
-        raise TooLongError(f"more than {most:,} bytes")
-    return content.decode("utf-8-sig")
+        raise error(f"{named}: expected at most {most:,} bytes", hint="did you give the table instead?")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{named}: not UTF-8 text", hint=expected) from None
 
 
 _PLAIN = (

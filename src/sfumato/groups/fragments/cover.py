@@ -85,7 +85,7 @@ def require_presence(
     useful = least < 1 or bounded
     raise Infeasible(
         f"alpha = {decimal_text(alpha)}: the table has {people:,} people, and their quasi values make up only {covered:,} "
-        "combinations, so that a stranger must become surer of presence in some group",
+        "combinations, so that a stranger's belief in presence must exceed alpha in some group",
         hint=f"{from_alpha(least)}, or {_WIDER}" if useful else f"no alpha below 1 can be kept; {_WIDER}",
         nearest={"alpha": least} if useful else {},
     )

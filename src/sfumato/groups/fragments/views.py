@@ -20,7 +20,7 @@ from sfumato.groups.fragments.matchings import Worst, worst
 from sfumato.groups.grouping import Grouping, need_table
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
-from sfumato.progress import Progress, silent
+from sfumato.progress import silent
 from sfumato.table.column import Column
 
 _BEHIND = 1e-3  # the weight of a moved column: cutting it leaves fewer joined values, so the others come first
@@ -94,7 +94,6 @@ def view_boxes(
     alpha: Fraction,
     *,
     others: bool,
-    progress: Progress = silent,
 ) -> Grouping:
     """Return disjoint boxes in which every row of one view beside every row of the other keeps α and the bounds.
 
@@ -103,7 +102,7 @@ def view_boxes(
     cut from. Whom no box can take is an error; with `others` its advice is also to move other columns.
     """
     promise = _Promise(ViewRows.of(columns, moved), sensitive, bounds, alpha)
-    tree = _cut(columns, moved, promise, progress)
+    tree = _cut(columns, moved, promise)
     final, lost = _choose(tree)
     if len(lost):
         raise _unsolved(tree, lost, promise, moved, others=others)
@@ -113,7 +112,7 @@ def view_boxes(
     return Grouping(group, len(final), "tight")
 
 
-def _cut(columns: Sequence[Column], moved: Sequence[str], promise: _Promise, progress: Progress) -> _Tree:
+def _cut(columns: Sequence[Column], moved: Sequence[str], promise: _Promise) -> _Tree:
     """Return all boxes along the cuts, each judged."""
     views, sensitive, bounds, alpha = promise
     space = Space.of(columns).lines
@@ -134,7 +133,7 @@ def _cut(columns: Sequence[Column], moved: Sequence[str], promise: _Promise, pro
         where[whole] = cut_level(space.codes, axes, secret, rows, low[whole], high[whole], groups._replace(strict=False))
         return where
 
-    lows, highs, child = tree_of(cut_levels(len(rows), cut, progress))
+    lows, highs, child = tree_of(cut_levels(len(rows), cut, silent))
     verdict = judge_boxes(rows, lows, highs, secret.codes[0], groups)
     for box in np.flatnonzero(verdict == GREY):
         worst = promise.worst(rows[lows[box] : highs[box]])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.groups.grouping import Grouping
-from sfumato.release.held import Entries, Held
+from sfumato.release.held import Held, HeldEntries
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Task
 
 
-def shown_bundles(task: Task, grouping: Grouping) -> tuple[Entries, Held]:
+def shown_bundles(task: Task, grouping: Grouping) -> tuple[HeldEntries, Held]:
     """Return how many people of each group have each value, one of each set, and each number of values of each secret."""
     shown, bundles, valued = grouping.shown, task.table.bundles, task.bounds.valued
     assert shown is not None
@@ -25,7 +25,7 @@ def shown_bundles(task: Task, grouping: Grouping) -> tuple[Entries, Held]:
     keys = [(grouping.group.astype(np.int64) * len(numbers) + k) * room + one for k, one in enumerate(numbers)]
     key, count = np.unique(np.concatenate(keys), return_counts=True)
     group, secret = np.divmod(key // room, len(numbers))
-    entries = Entries(shown.group[values], shown.value[values], shown.count[values])
+    entries = HeldEntries(shown.group[values], shown.value[values], shown.count[values])
     return entries, Held(
         shown.group[sets],
         shown.value[sets] - np.int32(valued),

@@ -1,4 +1,4 @@
-"""What every release says of itself, and the parts of the original that it must not show."""
+"""The manifest of a release of groups, and the parts of the original that it must not show."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ def require_few_codes(condition: Condition, vocabulary: Vocabulary) -> None:
 def require_few_parts(*, parts: int = 0, steps: int = 0) -> None:
     """Refuse a condition with too many parts on several columns, each of which asks every row, or too many steps."""
     if steps > MAX_STEPS:
-        raise QueryError("the condition treats too many sensitive values differently", hint=_SIMPLER)
+        raise QueryError("the condition distinguishes too many sensitive values", hint=_SIMPLER)
     if parts > MAX_PARTS:
         raise QueryError(f"the condition has more than {MAX_PARTS:,} parts on several columns", hint=_SIMPLER)
 

@@ -36,7 +36,7 @@ class _Steps:
         self.taken += steps
         if len(terms) > MAX_CONJUNCTIONS or self.taken > MAX_STEPS:
             raise QueryError(
-                f"the condition falls apart into more than {MAX_CONJUNCTIONS} conjunctions, which is too many for ranges",
+                f"the condition has more than {MAX_CONJUNCTIONS} disjoint conjunctions, too many for ranges",
                 hint="ask simpler questions and add up the answers",
             )
         return terms

@@ -159,4 +159,4 @@ def _native(number: Fraction) -> RealNumber:
 
 
 def _disagree(words: ColumnValues) -> FormatError:
-    return FormatError(f"the column {words.name!r} does not hold what the manifest says of its recoding")
+    return FormatError(f"the column {words.name!r} does not have the values of the recoding that the manifest states")

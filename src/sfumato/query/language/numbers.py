@@ -43,8 +43,8 @@ class Scale:
         """Refuse what would need the representative of a stretch without an end."""
         if not np.isfinite(self.middle[used & self.known]).all():
             raise QueryError(
-                f"{what}: {self.name!r} has open ends, whose numbers nobody knows",
-                hint="ask for MEDIAN or QUANTILE, or leave the open ends out by a condition",
+                f"{what}: {self.name!r} has open-ended bins, whose numbers are unknown",
+                hint="ask for MEDIAN or QUANTILE, or exclude the open-ended bins by a condition",
             )
 
 

@@ -80,13 +80,13 @@ def parse_sql(text: str) -> Query:
     try:
         return _select(_parse(body), bare=first != "SELECT")
     except RecursionError:
-        raise QueryError("the query is nested too deeply to be read") from None
+        raise QueryError("the query is nested too deeply") from None
 
 
 class UnreadableError(QueryError):
     """A text that is no SQL at all. Its message shows where; `brief` says it without a word of the text."""
 
-    brief = "this is not SQL that can be read"
+    brief = "not valid SQL"
 
 
 def _depth(text: str) -> int:
@@ -186,7 +186,7 @@ def _quantile(node: Any, part: Any) -> Aggregate:
 
 def _share(given: list[Any]) -> Aggregate:
     if len(given) > 1:
-        raise QueryError("SHARE has one condition", hint="join conditions by AND: SHARE(diagnosis = 'Flu' AND age > 60)")
+        raise QueryError("SHARE takes one condition", hint="join conditions by AND: SHARE(diagnosis = 'Flu' AND age > 60)")
     if not given or isinstance(given[0], sql.Star):
         return Aggregate("share", "share")
     return Aggregate("share", "share", condition=condition_of(given[0]))
@@ -405,7 +405,7 @@ def _number(text: str) -> Value:
     try:
         number = float(text)
     except ValueError:
-        raise QueryError(f"{text[:50]!r} is no number that can be read", hint="write 30, 1.5 or 1e6") from None
+        raise QueryError(f"{text[:50]!r} is not a valid number", hint="write 30, 1.5 or 1e6") from None
     return int(text) if text.isdigit() and number < 2.0**63 else number
 
 

@@ -156,7 +156,7 @@ def declared_in(schema: Mapping[str, Any]) -> Schema | None:
     try:
         return Schema.from_dict(declared)
     except (PolicyError, TypeError, AttributeError):
-        raise FormatError("manifest.json: what the schema declares about its columns cannot be read") from None
+        raise FormatError("manifest.json: the schema's declaration of columns cannot be read") from None
 
 
 MOST_NOTES = 5

@@ -76,7 +76,7 @@ def _varies(levels: Small, start: Integers) -> Array:
 
 
 class Joint(NamedTuple):
-    """Columns put together in few groups: people are added up once a group, and its sums then line by line.
+    """Columns combined in few groups: people are added up once a group, and its sums then line by line.
 
     sums[source[f]] is a part of what line[f] has.
     """

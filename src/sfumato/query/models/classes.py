@@ -1,4 +1,4 @@
-"""A class model of people, from groups that are shown column by column: what goes with what, learned from all groups together.
+"""A latent-class model of people, learned from all groups that are shown column by column.
 
 People belong to a few unseen classes; inside a class all quasi columns and the sensitive value are unrelated. A group tells of
 its people that their values lie in its sets, and how often each sensitive value occurs. Where groups are small boxes of near
@@ -23,7 +23,7 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.query.model_cache import fitting
 from sfumato.query.models import _class_kernels as kernels
 from sfumato.query.models.protocol import Moments
-from sfumato.query.models.spread import AskedBoxes, Boxes, GroupValues, Spreads
+from sfumato.query.models.spread import AskedBoxes, GroupValues, ShownBoxes, Spreads
 from sfumato.query.models.units import SetColumn
 
 FEWEST_GROUPS = 500
@@ -82,7 +82,7 @@ class ClassModel:
     version: ClassVar[int] = 1
 
     @classmethod
-    def fit(cls, groups: Boxes) -> ClassModel:
+    def fit(cls, groups: ShownBoxes) -> ClassModel:
         """Return the class model of groups that show sets of values."""
         sets = [column for column in groups.columns if isinstance(column, SetColumn)]
         return _learn(sets, groups.shown, groups.values, groups.evenly)
@@ -93,7 +93,7 @@ class ClassModel:
         return {**weight, **{f"tilt {j}": each for j, each in enumerate(self.tilt)}, "rate": self.rate, "chance": self.chance}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], groups: Boxes) -> ClassModel:
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: ShownBoxes) -> ClassModel:
         """Return the model that has these arrays; `ValueError` if they are not of these groups."""
         columns, shown = tuple(column for column in groups.columns if isinstance(column, SetColumn)), groups.shown
         rate = fitting(arrays, "rate", (groups.values, None))

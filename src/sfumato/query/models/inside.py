@@ -152,12 +152,12 @@ class Inside:
     def chances(self) -> Array:
         """Everybody's chances, box by box."""
         cells = np.repeat(np.diff(self.cells.start), np.diff(self.goals.entry))
-        found: Array = self.small * np.repeat(self.scale, cells)
-        return found
+        chances: Array = self.small * np.repeat(self.scale, cells)
+        return chances
 
     @cached_property
     def joint(self) -> Joint:
-        """The levels of the cells, columns put together."""
+        """The levels of the cells, columns combined."""
         levels = self.cells.levels
         low = levels.min(axis=0)
         return Joint.of(levels - low, [(j, -1, 1, start) for j, start in enumerate(low.tolist())], len(self.directions.matrix))
@@ -210,7 +210,7 @@ class Inside:
         values, own, p = rarer(question.piece.values, self.share)
         if not 0 < p < 1:
             return 0.0
-        part, found = (own / p) ** 2, float(self.model_error[1] * (along[1:] @ along[1:]))
+        part, unseen = (own / p) ** 2, float(self.model_error[1] * (along[1:] @ along[1:]))
         condition, rows = question.piece.rows, question.rows[: question.people]
         for column in self.sharing if condition.rest else condition.tables:
             if column in self.sharing:
@@ -218,13 +218,13 @@ class Inside:
                 people = each[self.cells.cell[rows]] * self.index.table.heads(rows)
                 of_code = np.bincount(self.index.table.codes[column][rows], people, len(level)).astype(np.float64)
                 of_code -= (np.bincount(level, of_code, len(many)) / many)[level]
-                found += float(part @ tau2[values]) * float(of_code @ of_code)
-        return found
+                unseen += float(part @ tau2[values]) * float(of_code @ of_code)
+        return unseen
 
     @cached_property
     def sharing(self) -> dict[int, Sharing]:
         """By column, which of its codes share a level with others: columns where every code has its own are left out."""
-        found, lines = {}, self.directions.matrix != 0
+        shared, lines = {}, self.directions.matrix != 0
         for column, (codes, counts) in enumerate(zip(self.index.table.codes, self.index.table.counts, strict=True)):
             lowest, most = (int(end) for end in (self.cells.levels[:, column].min(), self.cells.levels[:, column].max()))
             level = np.full(len(counts), most - lowest + 1)  # what nobody has is of no level
@@ -234,8 +234,8 @@ class Inside:
                 alone = (lines.sum(axis=0) == 1) & lines[lowest : most + 1].any(axis=0)
                 alone[0] = False
                 tau2 = self.softmax.tau2[alone].mean(axis=0) if alone.any() else np.full(self.index.values, START)
-                found[column] = Sharing(level, many, tau2)
-        return found
+                shared[column] = Sharing(level, many, tau2)
+        return shared
 
     def _ask(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> kernels.SoftmaxAnswer:
         hits = self.index.count(rows, people) if hits is None else hits
@@ -279,17 +279,17 @@ class Inside:
 
     def _few(self, values: tuple[int, ...], own: Floats, p: float) -> tuple[Floats, Floats]:
         """Return a root of what is unknown of the weights of a few values, and what was before: found once for each of them."""
-        found = self._roots.get(values)
-        if found is None:
+        roots = self._roots.get(values)
+        if roots is None:
             places = np.array(values)
             precision = self.softmax.information(places) * (p * (1 - p) / float((own * (1 - own)).sum()))
             tau2 = WIDER * (((own / p) ** 2) * self.softmax.tau2[:, places]).sum(axis=1)
             precision[np.diag_indices_from(precision)] += 1.0 / tau2
-            found = np.linalg.inv(np.linalg.cholesky(precision)), tau2
+            roots = np.linalg.inv(np.linalg.cholesky(precision)), tau2
             while len(self._roots) * precision.nbytes >= _ROOTS:
                 self._roots.pop(next(iter(self._roots)), None)
-            self._roots[values] = found
-        return found
+            self._roots[values] = roots
+        return roots
 
     @cached_property
     def _roots(self) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
@@ -485,8 +485,8 @@ def _excess(off: Floats, chance: Floats, square: Floats, units: int) -> float:
     least = 1.0 - np.sqrt(2.0 / max(units, 2))
     for _ in range(40):
         middle = (low + high) / 2
-        found = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
-        low, high = (middle, high) if len(off) and found.mean() > least else (low, middle)
+        excess = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
+        low, high = (middle, high) if len(off) and excess.mean() > least else (low, middle)
     return high if high > 1e-9 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The likelihood estimator for blind buckets: learn from all groups together how quasi and sensitive values go together.
+"""The likelihood estimator for blind buckets: learn from all groups together how quasi and sensitive values are associated.
 
 **The model.** Blind assignment deals the n_v people of value v at random to the slots of v. Let p_v be the share of them who meet
 the quasi condition, p̄ the share among all n people (known exactly), y_v = √n_v·p_v, C the published counts, N the group sizes.
@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,19 @@ class PrincipalAxes:
         return float(top + np.log(np.exp(logs - top).mean()))
 
 
+class _Prior(NamedTuple):
+    """What single columns say: the prior mean of each value's share and what of it was expected, and the data that are left.
+
+    `variance` is that of the prior mean, `spread2` what is left of the people's own.
+    """
+
+    mean: Floats
+    residual: Floats
+    expected: Floats
+    spread2: float
+    variance: float
+
+
 @dataclass(frozen=True, eq=False)
 class Association:
     """What is prepared once per release: the axes, and the papers' estimates for every single quasi value."""
@@ -98,7 +111,7 @@ class Association:
 
     @classmethod
     def fit(cls, groups: Buckets) -> Association:
-        """Return what blind buckets teach about how quasi and sensitive values go together."""
+        """Return the association of quasi and sensitive values that blind buckets show."""
         from scipy.linalg import eigh  # here and below: to ask what was fitted before, scipy is not needed
 
         index = groups.index
@@ -212,7 +225,7 @@ class Association:
         expected, variance = np.zeros_like(mean), 0.0
         parts = self._columns(piece.rows, people)
         if parts:
-            mean, z, expected, spread2, variance = self._combine(parts, piece.values, z, share)
+            mean, z, expected, spread2, variance = self._fitted_columns(parts, piece.values, z, share)
         t = self.coordinates(z, mean - expected)
         weights = self.axes.weigh(t, spread2)
         shift, more = self._functional(t, self.root * piece.values, spread2, weights)
@@ -244,10 +257,8 @@ class Association:
             return []
         return parts
 
-    def _combine(
-        self, parts: list[tuple[int, Flags, int]], values: Flags, z: Floats, share: float
-    ) -> tuple[Floats, Floats, Floats, float, float]:
-        """Return the prior mean from single columns, the residual's data, mean and spread, and the prior mean's variance."""
+    def _fitted_columns(self, parts: list[tuple[int, Flags, int]], values: Flags, z: Floats, share: float) -> _Prior:
+        """Return what single columns say of people who have accepted codes in all of them."""
         n, axes = self.index.rows, self.axes
         ratio = np.ones(self.index.values)
         residual, expected, spread2 = z.copy(), np.zeros(self.index.values), share * (1 - share)
@@ -273,7 +284,7 @@ class Association:
             variance += self._functional(t, lever, own * (1 - own), weights)[1]
             shift, open_ = self._own_link(t, lever, own * (1 - own), weights)
             variance += open_ + shift**2  # these means are not moved
-        return mean, residual, expected, max(spread2, 0.1 * share * (1 - share)), variance
+        return _Prior(mean, residual, expected, max(spread2, 0.1 * share * (1 - share)), variance)
 
     def _functional(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:
         axes = _kernels.StrengthAxes(GRID, self.axes.mu, self.axes.ft, self.axes.pft, self.axes.prior)

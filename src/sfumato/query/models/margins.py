@@ -1,4 +1,4 @@
-"""Noisy tables beside noisy boxes, in the one likelihood of both: their bands are further groups of the same people.
+"""Margins in the one likelihood of boxes and margins: their bands are further groups of the same people.
 
 **Learning.** A band of a table shows c_gv people where Σ_{i∈g} π_iv are expected, with noise of a variance of its own: to the
 multiplicative model (`sfumato.query.models.softmax`) it is a box among others. All counts of a band are first moved by as much as
@@ -78,9 +78,9 @@ class MarginGroups(NamedTuple):
 
     def expected(self, cells: Cells, tables: Floats) -> Floats:
         """Return [bands × values]: how many people the model expects."""
-        found = np.zeros(self.shown.shape)
-        kernels.expected(cells, tables, self.member, found)
-        return found
+        counts = np.zeros(self.shown.shape)
+        kernels.expected(cells, tables, self.member, counts)
+        return counts
 
     def pull(self, cells: Cells, tables: Floats, expected: Floats, gradient: Floats) -> None:
         """Add to the gradient of the log-likelihood by level and value."""
@@ -94,9 +94,9 @@ class MarginGroups(NamedTuple):
 
     def slopes(self, cells: Cells, tables: Floats) -> Array:
         """Return [bands × levels × values]: how expected counts grow with the weights of levels."""
-        found = np.zeros((len(self.sizes), *tables.shape), np.float32)
-        kernels.slopes(cells, tables, self.member, found)
-        return found
+        slopes = np.zeros((len(self.sizes), *tables.shape), np.float32)
+        kernels.slopes(cells, tables, self.member, slopes)
+        return slopes
 
     def sums(self) -> tuple[Floats, Floats]:
         """Return [tables × values] the sums over all bands of each table, and the variance of the noise in each table's."""
@@ -126,21 +126,21 @@ class MarginFit:
             share = hits / np.maximum(self.groups.sizes[mine], 1.0)
             people = self.people[mine][:, wanted].sum(axis=1)
             explained = float(share**2 @ people) / max(float(share @ people), _LEAST)
-            found = (1.0 - explained) * variance + float(share**2 @ self._unknown(mine, wanted))
-            if found < best:
-                best, left = found, 1.0 - explained
+            narrowed = (1.0 - explained) * variance + float(share**2 @ self._unknown(mine, wanted))
+            if narrowed < best:
+                best, left = narrowed, 1.0 - explained
         return best, left
 
     def _telling(self, asked: set[int]) -> Sequence[int]:
         """Return the tables of columns that are asked about; the one of fewest bands where none is."""
-        found = [t for t, own in enumerate(self.banded) if asked.issuperset(own.columns)]
-        return found or [min(range(len(self.banded)), key=lambda t: self.banded[t].many)]
+        telling = [t for t, own in enumerate(self.banded) if asked.issuperset(own.columns)]
+        return telling or [min(range(len(self.banded)), key=lambda t: self.banded[t].many)]
 
     def _unknown(self, bands: slice, wanted: Flags) -> Floats:
         """Return what is unknown of the people of each band with a wanted value; of the rest it is as much."""
         own = self.variance[bands]
-        found: Floats = np.minimum(own[:, wanted].sum(axis=1), own[:, ~wanted].sum(axis=1))
-        return found
+        unknown: Floats = np.minimum(own[:, wanted].sum(axis=1), own[:, ~wanted].sum(axis=1))
+        return unknown
 
     def to_arrays(self) -> dict[str, Array]:
         """Return what was fitted, as arrays to be kept."""
@@ -199,7 +199,7 @@ def rake_tables(cells: Cells, goals: Goals, groups: MarginGroups, people: Floats
 
 def table_sums(cells: Cells, goals: Goals, groups: MarginGroups, chances: Array) -> Floats:
     """Return [bands × values]: what chances come to in every band."""
-    found = np.zeros((groups.shown.shape[1], len(groups.sizes)))
+    sums = np.zeros((groups.shown.shape[1], len(groups.sizes)))
     for t in range(groups.member.shape[1]):
-        kernels.add_up(cells, goals, places(cells, goals), chances, np.ascontiguousarray(groups.member[:, t]), found)
-    return np.ascontiguousarray(found.T)
+        kernels.add_up(cells, goals, places(cells, goals), chances, np.ascontiguousarray(groups.member[:, t]), sums)
+    return np.ascontiguousarray(sums.T)

@@ -111,7 +111,7 @@ class AskedRecords(NamedTuple):
     shown: Floats
 
 
-class Randomized(Protocol):
+class RandomizedRecords(Protocol):
     """Randomized records, as models are fitted to them."""
 
     @property
@@ -227,7 +227,7 @@ class Rates:
         return {"mean": self.counts.mean, "variance": self.counts.variance, **own}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], groups: Randomized) -> Rates:
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: RandomizedRecords) -> Rates:
         """Return the rates that have these arrays; `ValueError` if they are not of these records."""
         slots = groups.slots
         many, values, both = (len(slots.value),), slots.values, 2 * slots.parts
@@ -244,7 +244,7 @@ class Rates:
         )
 
     @classmethod
-    def fit(cls, groups: Randomized) -> Rates:
+    def fit(cls, groups: RandomizedRecords) -> Rates:
         """Return the rates of a release."""
         slots, published = groups.slots, groups.published
         counts = reconstruct_counts(slots, groups.reconstruct(published), slots.by_part(published))
@@ -351,7 +351,7 @@ class Rates:
         return float(_KAPPAS[int(total.argmax())])
 
 
-def _sample(groups: Randomized) -> list[tuple[float, Floats]]:
+def _sample(groups: RandomizedRecords) -> list[tuple[float, Floats]]:
     """Return share and published counts of the most frequent single quasi values."""
     table, slots = groups.table, groups.slots
     listed = [

@@ -40,7 +40,7 @@ from sfumato.query.models import _record_kernels as kernels
 from sfumato.query.models.cells import Directions, distinct_rows, number_levels
 from sfumato.query.models.placing import normals
 from sfumato.query.models.protocol import Moments
-from sfumato.query.models.rates import AskedRecords, Randomized, Rates
+from sfumato.query.models.rates import AskedRecords, RandomizedRecords, Rates
 from sfumato.query.models.softmax import FREE, START, Curvature, heavy_tails, matrices_of, rarer, tables_of
 from sfumato.query.rows import RowIndex
 from sfumato.randomness import Randomness
@@ -110,7 +110,7 @@ class RecordModel:
         return Everybody(*seen, self.spread, self.kept, self.chances, self.levels, self.seen)
 
     @classmethod
-    def fit(cls, groups: Randomized) -> RecordModel:
+    def fit(cls, groups: RandomizedRecords) -> RecordModel:
         """Return each person's chances, by one likelihood of all columns."""
         return _learn(groups.table, groups.columns, groups.slot, groups.rates, groups.drawn)
 
@@ -221,7 +221,7 @@ class RecordModel:
         return {name: array for name, array in vars(self).items() if name in _KEPT}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], groups: Randomized) -> RecordModel:
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: RandomizedRecords) -> RecordModel:
         """Return the model that has these arrays; `ValueError` if they are not of these records."""
         slots, rows, columns = groups.slots, groups.table.rows, len(groups.columns)
         matrix = fitting(arrays, "matrix", (None, None))
@@ -261,7 +261,7 @@ def _beyond(score: float, informed: float) -> tuple[float, float]:
     return mean, float(weight @ (spread + (score * spread - mean) ** 2))
 
 
-def learnable(groups: Randomized) -> bool:
+def learnable(groups: RandomizedRecords) -> bool:
     """Return whether a release is small enough for this model, and has quasi columns at all."""
     # A column has at most 32 levels of its own, and a number 8 smooth functions.
     wide, values = sum(min(column.size, 32) + 8 for column in groups.columns), groups.slots.values

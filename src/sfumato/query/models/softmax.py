@@ -123,7 +123,8 @@ def learn_weights(
             continue
         bold = min(1.0, 1.5 * bold)
         if curvature is None or turn in _REFRESH:
-            precision = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise, further)
+            counts = _BoxCounts(expected, np.maximum(shown, expected), noise)
+            precision = _information(cells, matrix, tables, counts, which, further)
             curvature = Curvature.of(precision, which, scale, tau2)
             if turn:
                 tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
@@ -138,7 +139,7 @@ def learn_weights(
         weights[0] += np.log(totals / np.maximum(expected.sum(axis=0), _FEW))
         tables = tables_of(matrix, weights)
         expected, _ = kernels.score(cells, tables, shown, noise)
-    precision = _information(cells, matrix, tables, expected, expected, which, noise, further)
+    precision = _information(cells, matrix, tables, _BoxCounts(expected, expected, noise), which, further)
     size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
     chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
     chi2 = ((shown - expected) ** 2 / chance * expected).sum(axis=0) / np.maximum(expected.sum(axis=0), _FEW)
@@ -273,17 +274,19 @@ class Curvature:
         return (right * self.root).T.astype(np.float64)
 
 
+class _BoxCounts(NamedTuple):
+    """Counts of boxes: [boxes × values] as the model expects them and as they are seen, and the variance of noise by box."""
+
+    expected: Floats
+    seen: Floats
+    noise: Floats
+
+
 def _information(
-    cells: Cells,
-    matrix: Floats,
-    tables: Floats,
-    expected: Floats,
-    seen: Floats,
-    which: Integers,
-    noise: Floats,
-    further: FurtherGroups | None = None,
+    cells: Cells, matrix: Floats, tables: Floats, counts: _BoxCounts, which: Integers, further: FurtherGroups | None
 ) -> Array:
-    """Return Σ_b X Xᵀ / variance for every matrix of values; the variance is smaller where more is `seen` than `expected`."""
+    """Return Σ_b X Xᵀ / variance for every matrix of values; the variance is smaller where more is seen than expected."""
+    expected, seen, noise = counts
     boxes, (lines, wide) = len(expected), matrix.shape
     chosen = np.unique(np.linspace(0, boxes - 1, min(boxes, _BOXES)).astype(np.int64))
     own = np.argsort(which, kind="stable")[: int((which < _OWN).sum())]

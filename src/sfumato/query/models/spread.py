@@ -122,7 +122,7 @@ class AskedBoxes(NamedTuple):
     cuts: Sequence[CodeUnits | None]
 
 
-class Boxes(Protocol):
+class ShownBoxes(Protocol):
     """Groups that are shown column by column, as models are fitted to them."""
 
     @property
@@ -165,13 +165,13 @@ class Spreads:
     version: ClassVar[int] = 3
 
     @classmethod
-    def fit(cls, groups: Boxes) -> Spreads:
+    def fit(cls, groups: ShownBoxes) -> Spreads:
         """Return people spread as all groups together suggest."""
         spreads = (fitted(column, groups.behind, own=groups.own) for column in groups.columns)
         return cls(tuple(spreads), groups.shown, groups.no_interval)
 
     @classmethod
-    def even(cls, groups: Boxes) -> Spreads:
+    def even(cls, groups: ShownBoxes) -> Spreads:
         """Return people spread evenly in every column."""
         return cls(tuple(even(column) for column in groups.columns), groups.shown, groups.no_interval)
 
@@ -206,7 +206,7 @@ class Spreads:
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], groups: Boxes) -> Spreads:
+    def from_arrays(cls, arrays: Mapping[str, Array], groups: ShownBoxes) -> Spreads:
         """Return the spreads that have these arrays; `ValueError` if they are not of these groups."""
         many = len(groups.behind)
         made: list[Spread] = []

@@ -175,7 +175,7 @@ class Trend:
 
     @cached_property
     def joint(self) -> Joint:
-        """The levels of people, columns put together as blocks need them; one person's codes lie together."""
+        """The levels of people, columns combined as blocks need them; one person's codes lie together."""
         starts = zip(self.blocks, self.block_start.tolist(), strict=False)
         blocks = [(block.left, block.right, block.width, start) for block, start in starts]
         joint = Joint.of(self.levels, blocks, int(self.block_start[-1]))

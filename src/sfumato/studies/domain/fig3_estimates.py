@@ -98,4 +98,5 @@ STUDY = Study(
     table=table,
     source=lambda: Census(secrets=("OCC",)),
     stand_in=(GENERATED,),
+    pooled=True,
 )
