@@ -63,6 +63,7 @@ E = TypeVar("E", bound=Any)
 T = TypeVar("T")
 
 _FOCUS = """<script>
+document.documentElement.lang = "en";
 window.studioAt = {
   of: mark => [mark, ...mark.querySelectorAll('*')].filter(one => one.tabIndex >= 0),
   again() {

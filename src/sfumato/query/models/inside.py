@@ -191,35 +191,19 @@ class Inside:
 
     def _further(self, question: Asked, found: float) -> float:
         """Return how many more than estimated there may be of few people, as far as boxes can tell; 0 for many."""
-        wanted, here = question.piece.values, np.flatnonzero(question.hits)
+        wanted = question.piece.values
         own = self.share[wanted]
-        p, hits = float(own.sum()), question.hits[here].astype(np.float64)
-        if not 0 < p < 1 or hits.sum() * p >= FEW:
+        p = float(own.sum())
+        if not 0 < p < 1 or question.hits.sum() * p >= FEW:
             return 0.0
-        shown = self.index.wanted(wanted)
-        expected = self.softmax.expected[:, wanted].sum(axis=1)
-        boxes = AskedBoxes(
-            hits,
-            self.cells.sizes[here],
-            shown[here].astype(np.float64),
-            self.believed[np.ix_(here, wanted)].sum(axis=1),
-            expected[here],
-            self.noise_variance[here] * np.count_nonzero(wanted),
-            float(shown.sum() - shown[here].sum()),
-            float(expected.sum() - expected[here].sum()),
-        )
+        shown, expected = self.index.wanted(wanted).astype(np.float64), self.softmax.expected[:, wanted].sum(axis=1)
+        believed, noise = self.goals.by_box(self.index.values)[:, wanted].sum(axis=1), self.noise_variance * np.count_nonzero(wanted)
+        boxes = AskedBoxes.of(question.hits, self.cells.sizes, shown, believed, expected, noise)
         return max(0.0, reach(found, boxes, self._excess(wanted, own, p)) - found)
 
     def _excess(self, values: Flags | Integers, own: Floats, p: float) -> float:
         """Return how much worse than chance boxes fit in the counts of some values, with their shares; at least 1."""
         return max(1.0, float((own * self.softmax.chi2[values]).sum() / p))
-
-    @cached_property
-    def believed(self) -> Floats:
-        """How many people of each box are taken to have each value [boxes × values]."""
-        found = np.zeros((self.index.groups, self.index.values))
-        found[np.repeat(np.arange(self.index.groups), np.diff(self.goals.entry)), self.goals.value] = self.goals.people
-        return found
 
     def _unseen(self, question: Asked, along: Floats, each: Array) -> float:
         """Return the variance of what no weight says: what all boxes miss alike, and what tells values that share a level."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Floats
+from sfumato.arrays import Floats, Integers
 
 FEW = 25.0
 """People expected by independence; of as many and more, intervals that priors narrow hold links too (docs/answers.md)."""
@@ -42,6 +42,13 @@ class AskedBoxes(NamedTuple):
     noise: Floats
     rest_shown: float
     rest_expected: float
+
+    @classmethod
+    def of(cls, hits: Integers, sizes: Floats, shown: Floats, believed: Floats, expected: Floats, noise: Floats) -> AskedBoxes:
+        """Return those of all boxes in which somebody is asked about."""
+        here = hits > 0
+        mine = (part[here].astype(np.float64) for part in (hits, sizes, shown, believed, expected, noise))
+        return cls(*mine, float(shown[~here].sum()), float(expected[~here].sum()))
 
 
 def reach(found: float, boxes: AskedBoxes, over: float) -> float:

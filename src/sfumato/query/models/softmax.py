@@ -338,6 +338,12 @@ class Goals(NamedTuple):
     noise_variance: Floats
     shrinkage: Floats
 
+    def by_box(self, values: int) -> Floats:
+        """Return the counts [boxes × values]."""
+        found = np.zeros((len(self.entry) - 1, values))
+        found[np.repeat(np.arange(len(found)), np.diff(self.entry)), self.value] = self.people
+        return found
+
 
 def goals_of(cells: Cells, fit: Fit, shown: Floats, noise: Floats, further: FurtherGroups | None = None) -> Goals:
     """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
