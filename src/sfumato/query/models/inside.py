@@ -197,7 +197,8 @@ class Inside:
         if not 0 < p < 1 or question.hits.sum() * p >= FEW:
             return 0.0
         shown, expected = self.index.wanted(wanted).astype(np.float64), self.softmax.expected[:, wanted].sum(axis=1)
-        believed, noise = self.goals.by_box(self.index.values)[:, wanted].sum(axis=1), self.noise_variance * np.count_nonzero(wanted)
+        believed = self.goals.by_box(self.index.values)[:, wanted].sum(axis=1)
+        noise = self.noise_variance * np.count_nonzero(wanted)
         boxes = AskedBoxes.of(question.hits, self.cells.sizes, shown, believed, expected, noise)
         return max(0.0, reach(found, boxes, self._excess(wanted, own, p)) - found)
 

@@ -47,8 +47,10 @@ class AskedBoxes(NamedTuple):
     def of(cls, hits: Integers, sizes: Floats, shown: Floats, believed: Floats, expected: Floats, noise: Floats) -> AskedBoxes:
         """Return those of all boxes in which somebody is asked about."""
         here = hits > 0
-        mine = (part[here].astype(np.float64) for part in (hits, sizes, shown, believed, expected, noise))
-        return cls(*mine, float(shown[~here].sum()), float(expected[~here].sum()))
+        asked, size, seen, likely, model, spread = (
+            part[here].astype(np.float64) for part in (hits, sizes, shown, believed, expected, noise)
+        )
+        return cls(asked, size, seen, likely, model, spread, float(shown[~here].sum()), float(expected[~here].sum()))
 
 
 def reach(found: float, boxes: AskedBoxes, over: float) -> float:
