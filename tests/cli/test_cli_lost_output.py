@@ -141,7 +141,7 @@ def test_letters_that_the_output_cannot_write_are_no_failure(released: Path, mon
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     plain, told = (
         subprocess.run([sys.executable, "-m", "sfumato", *words], capture_output=True, check=False)
-        for words in ([*PUBLISH[:-1], "one", "--seed", "1"], [*PUBLISH[:-1], "two", "--json", "--seed", "1"])
+        for words in ([*PUBLISH[:-1], "one", "--all", "--seed", "1"], [*PUBLISH[:-1], "two", "--json", "--seed", "1"])
     )
     assert (plain.returncode, told.returncode) == (0, 0)
     assert b"'Grippe \\xe9'" in plain.stdout
@@ -179,7 +179,7 @@ def test_a_mistake_before_the_release_appears_leaves_nothing(place: Path, run: R
 def test_a_mistake_after_the_release_appeared_is_no_failure(
     place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
-    def fails(*given: object) -> None:
+    def fails(*given: object, **named: object) -> None:
         assert STATE.written == "out"
         raise ZeroDivisionError
 

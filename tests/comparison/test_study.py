@@ -159,7 +159,7 @@ def test_a_lost_process_is_a_note_and_is_tried_again(people, tmp_path, monkeypat
 
 def test_a_directory_that_holds_something_else_is_left_alone(people, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(OutputError, match="no study"):
+    with pytest.raises(OutputError, match="directory of a study"):
         sf.compare(people, POLICY, ["boxes"], out=tmp_path, attacks=(), **COLUMNS)
 
 

@@ -142,6 +142,6 @@ def test_the_suite_refuses_a_method_that_counts_rows_or_forgets_bands(monkeypatc
     with pytest.raises((ConformanceError, ClaimBroken, IndexError, ValueError)):
         several_values_are_published_or_refused(Willing(), LDiversity(2))
 
-    monkeypatch.setattr("sfumato.methods.boxes.strata_of", lambda table: None)
+    monkeypatch.setattr("sfumato.methods.people.strata_of", lambda table: None)
     with pytest.raises((ConformanceError, ClaimBroken)):
         several_values_are_published_or_refused(Boxes(floor=3), LDiversity(2))
