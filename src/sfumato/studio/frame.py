@@ -35,6 +35,9 @@ body.body--dark { DARK; color: var(--sf-ink); background: var(--sf-paper); --q-p
 .same { border-top: 1px solid var(--sf-line); padding-top: 16px; margin-top: 16px; display: flex; flex-direction: column;
   gap: 8px }
 .people-picture { align-self: stretch; display: flex; flex-direction: column; gap: 8px }
+.q-field__focusable-action { opacity: 1; color: var(--sf-soft) }
+.q-table__bottom, .q-table__bottom .q-btn, .q-table__bottom .q-btn .q-icon, .q-table__bottom .q-field__native {
+  color: var(--sf-ink) !important }
 td .q-field--error { padding-bottom: 44px } td .q-field__messages { white-space: normal; line-height: 1.3 }
 .onwards { align-self: flex-end; font-weight: 600 }
 .q-card, .q-table__card, .q-expansion-item { background: var(--sf-card) !important; color: inherit !important }
