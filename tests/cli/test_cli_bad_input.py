@@ -263,7 +263,7 @@ def test_ctrl_c_after_everything_was_written_is_exit_code_0_of_the_process(place
     code = (
         "import os, signal, sys\n"
         "import sfumato.cli.publish as verb\n"
-        "verb.show_published = lambda *given: os.kill(os.getpid(), signal.SIGINT)\n"
+        "verb.show_published = lambda *given, **named: os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.argv = ['sfumato', 'publish', 'people.csv', '-p', 'p.toml', '-o', 'release']\n"
         "from sfumato.cli import main\n"
         "main()\n"

@@ -38,7 +38,8 @@ def test_a_table_is_published_with_noise_until_the_budget_of_its_people_is_spent
     drawn, where = told["made"][-2:]
     assert "ε = 1 of a budget of 1.5" in drawn
     assert "booked elsewhere" in where
-    assert "insider: holds" in run("audit", "one", "--table", "people.csv", "--policy", "n.toml").out
+    audited = json.loads(run("audit", "one", "--table", "people.csv", "--policy", "n.toml", "--json").out)
+    assert [(claim["adversary"], claim["holds"]) for claim in audited["claims"]] == [("insider", True)]
     assert run("query", "one", "SELECT COUNT(*) WHERE illness = 'Flu'").code == 0
     refused = run("publish", "people.csv", "--policy", "n.toml", "--out", "two")
     assert refused.code == 2

@@ -328,7 +328,7 @@ def show_published(document: dict[str, Any], audit: Audit, *, every: bool = Fals
     rows = document["rows"]
     what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
     what = counted(rows, "household", "households") if document.get("unit") else what
-    screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
+    screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]", soft_wrap=True)
     lines = [f"{'Made' if number == 0 else ''}: {shown(line)}" for number, line in enumerate(document["made"])]
     lines += claim_lines(audit, document["baseline"], several=document.get("facts") is not None, every=every)
     screen.print(labelled([*lines, f"Receipt: {shown(near(document['receipt']))}, private: do not publish it."]))
