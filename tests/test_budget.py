@@ -9,7 +9,7 @@ import pytest
 from sfumato import Boxes, Differential, LDiversity, NoisyBoxes, Policy, Schema, Table, publication
 from sfumato.budget import SUFFIX, book, spent
 from sfumato.errors import OutputError, PolicyError
-from sfumato.methods import noisy_boxes
+from sfumato.methods import people
 from sfumato.privacy.differential import within_power
 from tests.makers import skewed
 
@@ -54,7 +54,7 @@ def test_a_draw_counts_although_the_program_crashed_afterwards(tmp_path, monkeyp
     def crash(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(noisy_boxes, "show_noisy", crash)
+    monkeypatch.setattr(people, "show_noisy", crash)
     with pytest.raises(KeyboardInterrupt):
         draw(table_of(), tmp_path)
     assert spent(table_of().marks, [tmp_path]).draws == 1
@@ -102,12 +102,12 @@ def test_a_release_of_groups_counts_as_unlimited_and_so_does_a_broken_booking(tm
         audit={},
         people=table.people_fingerprint,
     )
-    with pytest.raises(PolicyError, match="nothing bounds"):
+    with pytest.raises(PolicyError, match="without a bound"):
         draw(table_of(), tmp_path / "register", budget="3")
     assert draw(table_of(), tmp_path / "register")  # without a budget there is nothing to keep
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / f"x{SUFFIX}").write_text("{}")
-    with pytest.raises(PolicyError, match="nothing bounds"):
+    with pytest.raises(PolicyError, match="without a bound"):
         draw(table_of(), tmp_path / "other", budget="3")
 
 

@@ -144,7 +144,7 @@ def test_the_audit_tells_groups_that_mix_sizes(made):
     quasi = [*release.quasi]
     quasi[place] = replace(band, codes=codes)
     found = sf.audit(replace(release, quasi=tuple(quasi)))
-    assert any("never share a group" in one for one in found.problems)
+    assert any("different bands" in one for one in found.problems)
 
 
 def test_answers_count_households(made):

@@ -123,7 +123,7 @@ def test_a_release_follows_from_noisy_counts_and_quasi_values_whatever_people_ha
     worlds = [frame, *(frame.set_column(place, "diag_2", one) for one in (pa.nulls(rows), pa.array(range(rows))))]
     empty = {name: pa.nulls(rows, pa.string()) for name in ("diag_1", "diag_2", "diag_3")}
     worlds.append(pa.table({name: empty.get(name, frame.column(name)) for name in frame.column_names}))
-    monkeypatch.setattr(NoisyBoxes, "_counts", lambda self, task, group, groups, *_: np.full((groups, 4), 3, np.int64))
+    monkeypatch.setattr("sfumato.methods.people._counted", lambda task, group, groups, *_: np.full((groups, 4), 3, np.int64))
     made = []
     for world in worlds:
         found = method.run(Table.from_frame(world, method.close(own), seed=1), Differential(odds=3), seed=1)

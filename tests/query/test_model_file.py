@@ -80,6 +80,6 @@ def test_the_model_of_boxes_and_tables_together_is_in_no_file(tmp_path):
         if held:
             assert write_model(made, tmp_path / "boxes.json", manifest="h") > 0
         else:
-            with pytest.raises(QueryError, match="noisy tables"):
+            with pytest.raises(QueryError, match="margins"):
                 write_model(made, tmp_path / "tables.json", manifest="h")
     assert not (tmp_path / "tables.json").exists()

@@ -121,7 +121,7 @@ def test_conditions_joined_by_or_count_nobody_twice():
 def test_a_condition_of_too_many_conjunctions_is_refused(monkeypatch):
     monkeypatch.setattr(disjoint_module, "MAX_CONJUNCTIONS", 1)
     release = of_groups(people(["a"] * 2, age=[1, 2], town=["x", "y"]), [0, 0])
-    with pytest.raises(QueryError, match="more than 1 conjunctions"):
+    with pytest.raises(QueryError, match="more than 1 disjoint"):
         ask(release, "age = 1 OR town = 'x'")
 
 

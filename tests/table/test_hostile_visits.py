@@ -53,7 +53,7 @@ REFUSED = {
     "no rows": (dict.fromkeys(("who", "age", "day", "d1", "d2", "ward"), lambda _: []), {}, "the table has no rows"),
     "quasi values that differ": ({"age": lambda all_: list(range(len(all_)))}, {}, "people have rows with different values"),
     "repeated identifiers": ({}, {"people": None}, "a bound per row is no bound per person"),
-    "a column called rows": ({}, {"quasi": ["age", "rows"], "other": ["day", "ward", "rows"]}, "one name"),
+    "a column called rows": ({}, {"quasi": ["age", "rows"], "other": ["day", "ward", "rows"]}, "has a column"),
     "keep": ({}, {"people": {**PEOPLE, "keep": "al"}}, "keep: expected"),
     "alike": ({}, {"people": {**PEOPLE, "alike": "row"}}, "alike: expected rows, exact or edges"),
     "edges": ({}, {"people": {**PEOPLE, "alike": [3, 2]}}, "ascending numbers of rows from 2 on"),
