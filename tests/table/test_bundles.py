@@ -142,7 +142,7 @@ def test_secrets_that_make_no_sense_are_refused(told, said):
 
 
 def test_a_column_called_rows_is_no_band():
-    with pytest.raises(PolicyError, match="the table has a column .rows."):
+    with pytest.raises(PolicyError, match="the table has a column"):
         Schema(quasi=["age", "rows"], sensitive=["x"], other=["rows"], people={"key": "age", "keep": "all"})
 
 
