@@ -27,7 +27,7 @@ class AudienceChoice(StrEnum):
 def report(
     release: ReleaseDirectory,
     *,
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     table: Annotated[Path | None, typer.Option(help="The original table: the report is then private, and tells more.")] = None,
     database: From = None,
     sql: SqlOption = None,

@@ -21,7 +21,9 @@ def sign(
     release: ReleaseDirectory,
     *,
     key: Annotated[Path, typer.Option(help="The private key that `sfumato keygen` made.")],
-    out: Annotated[Path | None, typer.Option(help="The signature; RELEASE.signature.json beside the release otherwise.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The signature; RELEASE.signature.json beside the release otherwise.")
+    ] = None,
 ) -> None:
     """Sign a release after auditing it: an Ed25519 signature over its manifest, which binds every file by its SHA-256.
 
